@@ -13,10 +13,10 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use http_body_util::Full;
-use milepost_gateway::view::{AppView, Mount, Names, ReleaseView, Target};
+use milepost_gateway::view::{AppView, Mount, NameMap, ReleaseView, Target};
 use milepost_gateway::{
-    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, Gateway, Listener, LoadFailure, Passing,
-    RequestBody, Route, Settings,
+    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, Gateway, Listener, LoadFailure, RequestBody,
+    Route, RouteRewrite, Settings,
 };
 use milepost_model::Digest;
 use milepost_model::spec::FunctionPermission;
@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         methods: ["GET".to_owned()].into(),
         path: "/function".into(),
         prefix: false,
-        passing: Passing::default(),
+        rewrite: RouteRewrite::default(),
         host: "".into(),
         target: function,
     };
@@ -110,7 +110,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         event: 1,
         live: Some(release.clone()),
         latest: Some(release),
-        releases: Names::default(),
+        releases: NameMap::default(),
         expired: Arc::default(),
     }));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

@@ -14,7 +14,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
-use crate::activity::Busy;
+use crate::activity::InFlight;
 use crate::settings::Limits;
 
 /// The body of a request to a function: fails when it exceeds the limit or when its sender stalls.
@@ -23,7 +23,7 @@ pub struct RequestBody {
     left: u64,
     patience: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    fate: Option<Arc<Fate>>,
+    outcome: Option<Arc<BodyOutcome>>,
 }
 
 enum Source {
@@ -44,7 +44,7 @@ pub enum BodyFailure {
 
 /// The outcome of a request body, for the caller that has to respond after the body was moved away.
 #[derive(Debug, Default)]
-pub(crate) struct Fate(AtomicU8);
+pub(crate) struct BodyOutcome(AtomicU8);
 
 /// [`BodyFailure`] without its source, which only the reader of the body gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ const TOO_LARGE: u8 = 1;
 const STALLED: u8 = 2;
 const BROKEN: u8 = 3;
 
-impl Fate {
+impl BodyOutcome {
     /// Returns `None` as long as the body has not failed.
     pub(crate) fn end(&self) -> Option<BodyEnd> {
         match self.0.load(Ordering::Relaxed) {
@@ -83,21 +83,21 @@ impl RequestBody {
 
     /// Returns a handle to the outcome of this body. `None` if it cannot fail because no bytes are
     /// to come.
-    pub(crate) fn fate(&mut self) -> Option<Arc<Fate>> {
+    pub(crate) fn outcome(&mut self) -> Option<Arc<BodyOutcome>> {
         if self.is_end_stream() {
             return None;
         }
-        Some(self.fate.get_or_insert_default().clone())
+        Some(self.outcome.get_or_insert_default().clone())
     }
 
     fn fail(&self, failure: BodyFailure) -> Poll<Option<Result<Frame<Bytes>, BodyFailure>>> {
-        if let Some(fate) = &self.fate {
-            let fate_of = match failure {
+        if let Some(outcome) = &self.outcome {
+            let code = match failure {
                 BodyFailure::TooLarge => TOO_LARGE,
                 BodyFailure::Stalled => STALLED,
                 BodyFailure::Broken(_) => BROKEN,
             };
-            fate.0.store(fate_of, Ordering::Relaxed);
+            outcome.0.store(code, Ordering::Relaxed);
         }
         Poll::Ready(Some(Err(failure)))
     }
@@ -111,13 +111,13 @@ impl RequestBody {
 
 impl From<Incoming> for RequestBody {
     fn from(body: Incoming) -> Self {
-        Self { source: Source::Wire(body), left: u64::MAX, patience: Duration::MAX, timer: None, fate: None }
+        Self { source: Source::Wire(body), left: u64::MAX, patience: Duration::MAX, timer: None, outcome: None }
     }
 }
 
 impl From<Bytes> for RequestBody {
     fn from(bytes: Bytes) -> Self {
-        Self { source: Source::Memory(bytes), left: u64::MAX, patience: Duration::MAX, timer: None, fate: None }
+        Self { source: Source::Memory(bytes), left: u64::MAX, patience: Duration::MAX, timer: None, outcome: None }
     }
 }
 
@@ -172,12 +172,12 @@ impl Body for RequestBody {
 /// everything before it, even if that is only the head, has been sent: the client gets the status,
 /// the id and all frames, and then the abort. Over HTTP/2 this reaches only as far as the client's
 /// window: what does not fit into it during the wait is lost.
-pub struct AnswerBody<B> {
+pub struct ResponseBody<B> {
     part: Part<B>,
     /// What remains of the `content-length` that a function set on a streamed body.
-    owed: Option<u64>,
+    remaining: Option<u64>,
     /// Held until the response was sent or aborted.
-    busy: Option<Busy>,
+    in_flight: Option<InFlight>,
     /// The connection's flush count when it got the newest frame or the head, or when the body
     /// failed.
     flushes: u64,
@@ -199,19 +199,19 @@ enum Part<B> {
 struct Failed {
     error: Option<io::Error>,
     timer: Pin<Box<Sleep>>,
-    looks_left: u32,
+    checks_left: u32,
 }
 
 impl Failed {
-    const LOOK_EVERY: Duration = Duration::from_millis(5);
+    const CHECK_EVERY: Duration = Duration::from_millis(5);
     /// One second: a client that has not read everything before the failure by then may miss it.
-    const LOOKS: u32 = 200;
+    const CHECKS: u32 = 200;
     /// Used when the connection has flushed since the newest frame: there may be nothing left to
     /// write that would cause another flush.
-    const LOOKS_AFTER_A_FLUSH: u32 = 10;
+    const CHECKS_AFTER_A_FLUSH: u32 = 10;
 }
 
-impl<B> AnswerBody<B> {
+impl<B> ResponseBody<B> {
     pub(crate) fn empty() -> Self {
         Self::bytes(Bytes::new())
     }
@@ -231,37 +231,37 @@ impl<B> AnswerBody<B> {
             None => Part::Function(body),
             Some(first) => Part::Begun(Some(Box::new(first)), body),
         };
-        Self { owed: length, ..Self::of(part) }
+        Self { remaining: length, ..Self::of(part) }
     }
 
     fn of(part: Part<B>) -> Self {
-        Self { part, owed: None, busy: None, flushes: 0, failed: None }
+        Self { part, remaining: None, in_flight: None, flushes: 0, failed: None }
     }
 
-    pub(crate) fn hold(mut self, busy: Busy) -> Self {
-        self.flushes = busy.flushes();
-        self.busy = Some(busy);
+    pub(crate) fn hold(mut self, in_flight: InFlight) -> Self {
+        self.flushes = in_flight.flushes();
+        self.in_flight = Some(in_flight);
         self
     }
 
     /// Checks this frame, or the end, against the declared length.
-    fn pay(&mut self, piece: Option<&Frame<Bytes>>) -> io::Result<()> {
-        let Some(owed) = self.owed else { return Ok(()) };
+    fn count_down(&mut self, piece: Option<&Frame<Bytes>>) -> io::Result<()> {
+        let Some(remaining) = self.remaining else { return Ok(()) };
         match piece {
-            None if owed > 0 => Err(io::Error::other("a function's body was shorter than its content-length")),
+            None if remaining > 0 => Err(io::Error::other("a function's body was shorter than its content-length")),
             None => Ok(()),
             Some(piece) => {
                 let length = piece.data_ref().map_or(0, |data| data.len() as u64);
                 let longer = || io::Error::other("a function's body was longer than its content-length");
-                self.owed = Some(owed.checked_sub(length).ok_or_else(longer)?);
+                self.remaining = Some(remaining.checked_sub(length).ok_or_else(longer)?);
                 Ok(())
             }
         }
     }
 
     /// Whether the connection has sent everything since `flushes` was recorded.
-    fn is_out(&self) -> bool {
-        self.busy.as_ref().is_none_or(|busy| busy.flushes() != self.flushes)
+    fn is_flushed(&self) -> bool {
+        self.in_flight.as_ref().is_none_or(|in_flight| in_flight.flushes() != self.flushes)
     }
 
     /// Holds a failure back until it can be reported.
@@ -271,24 +271,24 @@ impl<B> AnswerBody<B> {
     /// waits for a flush that completes from now on. Over HTTP/1 that flush comes with this same
     /// poll, and one look is enough.
     fn fail(&mut self, context: &mut Context<'_>, error: io::Error) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let Some(busy) = &self.busy else { return Poll::Ready(Some(Err(error))) };
-        let looks_left = if self.is_out() { Failed::LOOKS_AFTER_A_FLUSH } else { Failed::LOOKS };
-        self.flushes = busy.flushes();
-        let timer = Box::pin(tokio::time::sleep(Failed::LOOK_EVERY));
-        self.failed = Some(Box::new(Failed { error: Some(error), timer, looks_left }));
+        let Some(in_flight) = &self.in_flight else { return Poll::Ready(Some(Err(error))) };
+        let checks_left = if self.is_flushed() { Failed::CHECKS_AFTER_A_FLUSH } else { Failed::CHECKS };
+        self.flushes = in_flight.flushes();
+        let timer = Box::pin(tokio::time::sleep(Failed::CHECK_EVERY));
+        self.failed = Some(Box::new(Failed { error: Some(error), timer, checks_left }));
         self.poll_failed(context)
     }
 
     fn poll_failed(&mut self, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let is_out = self.is_out();
+        let is_flushed = self.is_flushed();
         let Some(failed) = &mut self.failed else { return Poll::Ready(None) };
         while failed.timer.poll_unpin(context).is_ready() {
-            failed.looks_left = failed.looks_left.saturating_sub(1);
-            if is_out || failed.looks_left == 0 {
+            failed.checks_left = failed.checks_left.saturating_sub(1);
+            if is_flushed || failed.checks_left == 0 {
                 // `None` when polled again after the failure was returned.
                 return Poll::Ready(failed.error.take().map(Err));
             }
-            failed.timer.as_mut().reset(Instant::now() + Failed::LOOK_EVERY);
+            failed.timer.as_mut().reset(Instant::now() + Failed::CHECK_EVERY);
         }
         Poll::Pending
     }
@@ -323,7 +323,7 @@ impl<B: Body<Data = Bytes> + Unpin> Part<B> {
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for AnswerBody<B> {
+impl<B: Body<Data = Bytes> + Unpin> Body for ResponseBody<B> {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -335,11 +335,11 @@ impl<B: Body<Data = Bytes> + Unpin> Body for AnswerBody<B> {
             Some(Err(error)) => self.fail(context, error),
             piece => {
                 let piece_or_end = piece.as_ref().and_then(|piece| piece.as_ref().ok());
-                if let Err(error) = self.pay(piece_or_end) {
+                if let Err(error) = self.count_down(piece_or_end) {
                     return self.fail(context, error);
                 }
-                if let Some(busy) = &self.busy {
-                    self.flushes = busy.flushes();
+                if let Some(in_flight) = &self.in_flight {
+                    self.flushes = in_flight.flushes();
                 }
                 Poll::Ready(piece)
             }
@@ -373,41 +373,41 @@ mod tests {
     use http_body_util::{BodyExt, StreamBody};
 
     use super::*;
-    use crate::activity::Pulse;
+    use crate::activity::Activity;
 
     /// A response that sent one frame over a connection that was then flushed `flushes` times. Its
     /// next frame is a failure.
-    async fn about_to_fail(pulse: &Arc<Pulse>, flushes: u32) -> AnswerBody<impl Body<Data = Bytes> + Unpin> {
+    async fn about_to_fail(activity: &Arc<Activity>, flushes: u32) -> ResponseBody<impl Body<Data = Bytes> + Unpin> {
         let pieces = [Ok(Frame::data(Bytes::from_static(b"piece"))), Err(io::Error::other("it breaks"))];
-        let body = AnswerBody::function(None, None, StreamBody::new(futures::stream::iter(pieces)));
-        let mut body = body.hold(pulse.begin());
+        let body = ResponseBody::function(None, None, StreamBody::new(futures::stream::iter(pieces)));
+        let mut body = body.hold(activity.begin());
         body.frame().await.expect("a piece").expect("it is whole");
-        (0..flushes).for_each(|_| pulse.all_is_out());
+        (0..flushes).for_each(|_| activity.record_flush());
         body
     }
 
     #[tokio::test(start_paused = true)]
     async fn failure_waits_for_a_new_flush() {
         for flushes in [0, 1] {
-            let pulse = Arc::new(Pulse::default());
-            let mut body = about_to_fail(&pulse, flushes).await;
+            let activity = Arc::new(Activity::default());
+            let mut body = about_to_fail(&activity, flushes).await;
             let begun = Instant::now();
             let mut failing = Box::pin(body.frame());
             assert!(poll!(&mut failing).is_pending(), "what was flushed may have been what came before the piece");
-            pulse.all_is_out();
+            activity.record_flush();
             failing.await.expect("its failure").expect_err("it breaks");
-            assert!(begun.elapsed() < Failed::LOOK_EVERY * 2, "{:?} after {flushes} flushes", begun.elapsed());
+            assert!(begun.elapsed() < Failed::CHECK_EVERY * 2, "{:?} after {flushes} flushes", begun.elapsed());
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn failure_is_reported_at_the_deadline_without_a_flush() {
-        for (flushes, looks) in [(1, Failed::LOOKS_AFTER_A_FLUSH), (0, Failed::LOOKS)] {
-            let pulse = Arc::new(Pulse::default());
-            let mut body = about_to_fail(&pulse, flushes).await;
+        for (flushes, checks) in [(1, Failed::CHECKS_AFTER_A_FLUSH), (0, Failed::CHECKS)] {
+            let activity = Arc::new(Activity::default());
+            let mut body = about_to_fail(&activity, flushes).await;
             let begun = Instant::now();
             body.frame().await.expect("its failure").expect_err("it breaks");
-            let (took, least) = (begun.elapsed(), Failed::LOOK_EVERY * looks);
+            let (took, least) = (begun.elapsed(), Failed::CHECK_EVERY * checks);
             assert!(took >= least && took < least * 2, "{took:?} after {flushes} flushes");
             assert!(body.frame().await.is_none(), "it is told once");
         }

@@ -11,42 +11,42 @@ use milepost_model::host;
 use milepost_model::spec::FunctionPermission;
 
 use crate::backend::{Backend, CallContext, CallFailure};
-use crate::body::{AnswerBody, BodyEnd, RequestBody};
+use crate::body::{BodyEnd, RequestBody, ResponseBody};
 use crate::cookies;
 use crate::decide::FunctionFound;
-use crate::gateway::{Asked, Inner};
+use crate::gateway::{IncomingRequest, Inner};
 use crate::headers::{self, Forwarding};
 use crate::problem::{MILEPOST_RELEASE, MILEPOST_REQUEST_ID, MILEPOST_VERSION, Problem};
 use crate::request_id;
-use crate::resolve::Place;
+use crate::resolve::Destination;
 use crate::response_check;
-use crate::rewrite::{self, Told};
+use crate::rewrite::{self, RouteFacts};
 use crate::view::Target;
 
 /// A request that a function answers.
 pub(crate) struct Call<F> {
-    pub(crate) asked: Asked,
-    pub(crate) place: Place<F>,
+    pub(crate) request: IncomingRequest,
+    pub(crate) destination: Destination<F>,
     pub(crate) found: FunctionFound,
 }
 
 impl<F: Send + Sync + 'static> Call<F> {
-    pub(crate) async fn run<B: Backend<Function = F>>(mut self, inner: &Inner<B>) -> Response<AnswerBody<B::Body>> {
+    pub(crate) async fn run<B: Backend<Function = F>>(mut self, inner: &Inner<B>) -> Response<ResponseBody<B::Body>> {
         // Never the caller's id: it could mix its log lines into those of another request.
         let id = request_id::new();
         if let Err(problem) = self.permitted(&*inner.backend).and_then(|()| self.fits(inner)) {
             return self.refuse(problem, id);
         }
         // Needed for a response after the request was handed over.
-        let accept = accepted(&self.asked.head.headers);
-        let method = self.asked.head.method.clone();
+        let accept = accepted(&self.request.head.headers);
+        let method = self.request.head.method.clone();
         let (request, context, host) = self.hand_over(inner, &id);
         let mut request = request.map(|body| body.limit(&inner.settings.limits));
-        let fate = request.body_mut().fate();
+        let outcome = request.body_mut().outcome();
         let answered = inner.backend.call(&self.target().function, request, context).await;
         // Checked only after a failure: a function that has begun its response may still be reading
         // the body.
-        let sender_is_to_blame = || fate.as_ref().and_then(|fate| fate.end()).map(body_problem);
+        let sender_is_to_blame = || outcome.as_ref().and_then(|outcome| outcome.end()).map(body_problem);
         let begun = match answered {
             Ok(mut answer) => match self.begin(&mut answer, inner).await {
                 Ok(begun) => Ok((answer, begun)),
@@ -61,7 +61,7 @@ impl<F: Send + Sync + 'static> Call<F> {
     }
 
     fn target(&self) -> &Target<F> {
-        self.place.release.target(self.found.target)
+        self.destination.release.target(self.found.target)
     }
 
     fn permitted<B: Backend>(&self, backend: &B) -> Result<(), Problem> {
@@ -69,7 +69,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         match target.permission {
             FunctionPermission::Public => Ok(()),
             // Calls by name require a call token, so they are covered here.
-            FunctionPermission::Token | FunctionPermission::Internal if self.place.scope.is_some() => Ok(()),
+            FunctionPermission::Token | FunctionPermission::Internal if self.destination.scope.is_some() => Ok(()),
             FunctionPermission::Internal => {
                 let detail = format!("The function `{}` can be called from inside of its app only.", target.name);
                 Err(Problem::new(StatusCode::FORBIDDEN, "function_internal", detail))
@@ -84,13 +84,13 @@ impl<F: Send + Sync + 'static> Call<F> {
                 .hint("send one as `Authorization: Bearer TOKEN`; `milepost token create --role invoker` makes one")
                 .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
         };
-        let Some(token) = bearer(&self.asked.head.headers) else {
+        let Some(token) = bearer(&self.request.head.headers) else {
             return wanted(format!("The function `{}` wants a token.", self.target().name));
         };
-        match backend.may_invoke(&self.place.app.app, token) {
+        match backend.may_invoke(&self.destination.app.app, token) {
             Some(true) => Ok(()),
             Some(false) => {
-                let detail = format!("The token may not call functions of the app `{}`.", self.place.app.app);
+                let detail = format!("The token may not call functions of the app `{}`.", self.destination.app.app);
                 Err(Problem::new(StatusCode::FORBIDDEN, "token_refused", detail)
                     .hint("`milepost token create --role invoker` makes one that may"))
             }
@@ -100,7 +100,7 @@ impl<F: Send + Sync + 'static> Call<F> {
 
     /// Rejects a body that is known to be too large before the call starts.
     fn fits<B: Backend>(&self, inner: &Inner<B>) -> Result<(), Problem> {
-        if self.asked.body.size_hint().lower() > inner.settings.limits.body_bytes {
+        if self.request.body.size_hint().lower() > inner.settings.limits.body_bytes {
             return Err(body_problem(BodyEnd::TooLarge));
         }
         Ok(())
@@ -112,49 +112,49 @@ impl<F: Send + Sync + 'static> Call<F> {
         inner: &Inner<B>,
         id: &str,
     ) -> (Request<RequestBody>, CallContext, HeaderValue) {
-        let host = self.asked.host().and_then(|host| HeaderValue::from_bytes(host).ok());
+        let host = self.request.host().and_then(|host| HeaderValue::from_bytes(host).ok());
         let host = host.unwrap_or_else(|| HeaderValue::from_static("localhost"));
-        let mut request = Request::new(std::mem::replace(&mut self.asked.body, RequestBody::empty()));
-        let head = &mut self.asked.head;
+        let mut request = Request::new(std::mem::replace(&mut self.request.body, RequestBody::empty()));
+        let head = &mut self.request.head;
         let uri = std::mem::take(&mut head.uri);
         *request.method_mut() = head.method.clone();
         *request.version_mut() = head.version;
         *request.uri_mut() = match self.found.by_name {
             Some(at) => cut_uri(&uri, at),
-            None => rewrite::target(&uri, self.found.passed),
+            None => rewrite::target(&uri, self.found.rewrite),
         };
         let mut map = std::mem::take(&mut head.headers);
         if self.target().permission == FunctionPermission::Token {
             // The token is for the platform, and would let the function act as its caller.
             map.remove(header::AUTHORIZATION);
         }
-        let client = self.asked.peer.address;
+        let client = self.request.peer.address;
         let proxies = &inner.settings.trusted_proxies;
         // A function on this machine is not a proxy, whatever address it calls from.
-        let trusted = !self.asked.peer.inside
+        let trusted = !self.request.peer.inside
             && client.is_some_and(|client| proxies.iter().any(|network| network.contains(client)));
-        let forwarding = Forwarding { client, trusted, secure: self.asked.peer.secure, host: &host };
+        let forwarding = Forwarding { client, trusted, secure: self.request.peer.secure, host: &host };
         let id_value = HeaderValue::from_str(id).unwrap_or_else(|_| HeaderValue::from_static("-"));
         headers::clean_request(&mut map, &forwarding, id_value);
-        let target = self.place.release.target(self.found.target);
-        let told = Told {
-            passed: self.found.passed,
+        let target = self.destination.release.target(self.found.target);
+        let facts = RouteFacts {
+            rewrite: self.found.rewrite,
             uri: &uri,
             trusted,
             function: &target.name,
-            app: &self.place.app.app,
+            app: &self.destination.app.app,
             version: target.version,
             params: &self.found.params,
         };
-        rewrite::tell(&mut map, &told);
+        rewrite::set_headers(&mut map, &facts);
         *request.headers_mut() = map;
         let context = CallContext {
             request_id: id.into(),
-            release: self.place.release.id.as_str().into(),
+            release: self.destination.release.id.as_str().into(),
             client,
             route: std::mem::take(&mut self.found.route),
             params: std::mem::take(&mut self.found.params),
-            call_token: inner.backend.make_call_token(&self.place.app.app, &self.place.release.id),
+            call_token: inner.backend.make_call_token(&self.destination.app.app, &self.destination.release.id),
         };
         (request, context, host)
     }
@@ -165,7 +165,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         B: Backend<Function = F>,
         R: Body<Data = Bytes> + Unpin,
     {
-        let head_only = self.asked.head.method == Method::HEAD;
+        let head_only = self.request.head.method == Method::HEAD;
         response_check::check(answer.status(), answer.headers(), inner.settings.limits.head_bytes)?;
         let is_whole = answer.body().size_hint().exact().is_some();
         // The length of a complete body comes from the body, not from the function's header.
@@ -196,7 +196,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         host: &HeaderValue,
         method: &Method,
         id: &str,
-    ) -> Response<AnswerBody<R>> {
+    ) -> Response<ResponseBody<R>> {
         let (mut head, body) = answer.into_parts();
         headers::clean_answer(&mut head.headers);
         if head.headers.contains_key(header::SET_COOKIE) {
@@ -209,19 +209,20 @@ impl<F: Send + Sync + 'static> Call<F> {
         if lengths > 1 || (lengths == 1 && !head_only && body.size_hint().exact().is_some()) {
             head.headers.remove(header::CONTENT_LENGTH);
         }
-        head.headers.insert(MILEPOST_RELEASE, self.place.release.header());
+        head.headers.insert(MILEPOST_RELEASE, self.destination.release.header());
         head.headers.insert(MILEPOST_VERSION, self.target().version.into());
         if let Ok(id) = HeaderValue::from_str(id) {
             head.headers.insert(MILEPOST_REQUEST_ID, id);
         }
         head.extensions.clear();
-        let body = if head_only { AnswerBody::empty() } else { AnswerBody::function(begun.first, begun.length, body) };
+        let body =
+            if head_only { ResponseBody::empty() } else { ResponseBody::function(begun.first, begun.length, body) };
         Response::from_parts(head, body)
     }
 
-    fn refuse<B>(self, problem: Problem, id: Box<str>) -> Response<AnswerBody<B>> {
-        let release = self.place.release.header();
-        self.asked.say(problem.request_id(id).header(MILEPOST_RELEASE, release))
+    fn refuse<B>(self, problem: Problem, id: Box<str>) -> Response<ResponseBody<B>> {
+        let release = self.destination.release.header();
+        self.request.respond(problem.request_id(id).header(MILEPOST_RELEASE, release))
     }
 
     /// A problem after the call started, so it names the function's version.
@@ -231,12 +232,12 @@ impl<F: Send + Sync + 'static> Call<F> {
         id: Box<str>,
         accept: &HeaderMap,
         method: &Method,
-    ) -> Response<AnswerBody<B>> {
+    ) -> Response<ResponseBody<B>> {
         problem
             .request_id(id)
-            .header(MILEPOST_RELEASE, self.place.release.header())
+            .header(MILEPOST_RELEASE, self.destination.release.header())
             .header(MILEPOST_VERSION, self.target().version.into())
-            .answer(accept, *method == Method::HEAD)
+            .into_response(accept, *method == Method::HEAD)
     }
 }
 

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::activity::Pulse;
+use crate::activity::Activity;
 use client::Client;
-use slots::{Room, Verdict};
+use slots::{Slots, Verdict};
 
 /// How long a new connection waits for an evicted one to close.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -23,47 +23,47 @@ const TRIES: u32 = 3;
 
 /// How many connections a listener holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SeatLimits {
-    pub all: usize,
+pub struct ConnectionLimits {
+    pub total: usize,
     /// Connections on which no request has shown a valid token. A listener that requires none has
-    /// `all` here. With a lower limit, busy connections without a token are evicted too when none
+    /// `total` here. With a lower limit, busy connections without a token are evicted too when none
     /// is idle, so that they cannot keep out those with one.
-    pub strangers: usize,
+    pub anonymous: usize,
 }
 
-impl SeatLimits {
-    pub fn all(all: usize) -> Self {
-        Self { all, strangers: all }
+impl ConnectionLimits {
+    pub fn all(total: usize) -> Self {
+        Self { total, anonymous: total }
     }
 }
 
 /// The connection slots of one kind of listener.
-pub struct Seats {
-    room: Mutex<Room>,
-    names: RandomState,
-    /// A seat became free, or an evicted connection was kept because it got a request.
+pub struct ConnectionLimiter {
+    slots: Mutex<Slots>,
+    hasher: RandomState,
+    /// A slot became free, or an evicted connection was kept because it got a request.
     freed: Notify,
 }
 
-impl Seats {
-    pub fn new(limits: SeatLimits) -> Arc<Self> {
-        Arc::new(Self { room: Mutex::new(Room::new(limits)), names: RandomState::new(), freed: Notify::new() })
+impl ConnectionLimiter {
+    pub fn new(limits: ConnectionLimits) -> Arc<Self> {
+        Arc::new(Self { slots: Mutex::new(Slots::new(limits)), hasher: RandomState::new(), freed: Notify::new() })
     }
 
-    /// Takes a seat for a new connection. Returns `None` if the listener is full of busy
+    /// Takes a slot for a new connection. Returns `None` if the listener is full of busy
     /// connections, or if it is nearly full, this client has more than its share, and none of its
     /// connections is idle or slow.
-    pub async fn take(self: &Arc<Self>, address: Option<IpAddr>) -> Option<Seat> {
+    pub async fn acquire(self: &Arc<Self>, address: Option<IpAddr>) -> Option<ConnectionSlot> {
         let client = Client::from(address);
-        let pulse = Arc::new(Pulse::default());
+        let activity = Arc::new(Activity::default());
         for _ in 0..TRIES {
             let mut freed = std::pin::pin!(self.freed.notified());
             freed.as_mut().enable();
-            let verdict = self.room().seat(client, &pulse);
+            let verdict = self.slots().admit(client, &activity);
             match verdict {
-                Verdict::Seated(at) => {
-                    let (seats, known) = (self.clone(), AtomicU64::new(0));
-                    return Some(Seat(Arc::new(Taken { seats, at, pulse, known })));
+                Verdict::Admitted(at) => {
+                    let (limiter, known) = (self.clone(), AtomicU64::new(0));
+                    return Some(ConnectionSlot(Arc::new(OpenSlot { limiter, at, activity, known })));
                 }
                 Verdict::Evicting => {
                     let _ = tokio::time::timeout(PATIENCE, freed).await;
@@ -75,38 +75,38 @@ impl Seats {
     }
 
     /// Evicts some idle connections, because the process is out of file descriptors.
-    pub fn make_room(&self) {
-        self.room().make_room();
+    pub fn evict_idle(&self) {
+        self.slots().evict_idle();
     }
 
-    fn room(&self) -> MutexGuard<'_, Room> {
-        self.room.lock().unwrap_or_else(PoisonError::into_inner)
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The slot of one connection, released when the last clone is dropped.
 #[derive(Clone)]
-pub struct Seat(Arc<Taken>);
+pub struct ConnectionSlot(Arc<OpenSlot>);
 
-struct Taken {
-    seats: Arc<Seats>,
+struct OpenSlot {
+    limiter: Arc<ConnectionLimiter>,
     at: usize,
-    pulse: Arc<Pulse>,
-    /// The hash of the name passed to [`Seat::vouch`]; 0 for none.
+    activity: Arc<Activity>,
+    /// The hash of the name passed to [`ConnectionSlot::authenticate`]; 0 for none.
     known: AtomicU64,
 }
 
-impl Seat {
-    pub fn pulse(&self) -> &Arc<Pulse> {
-        &self.0.pulse
+impl ConnectionSlot {
+    pub fn activity(&self) -> &Arc<Activity> {
+        &self.0.activity
     }
 
     /// Records that a request on this connection has shown a valid token. From then on the
     /// connection counts to the share of `name`.
-    pub fn vouch(&self, name: &str) {
-        let Taken { seats, at, known, .. } = &*self.0;
-        let who = seats.names.hash_one(name).max(1);
-        if known.load(Ordering::Relaxed) != who && seats.room().vouch(*at, who) {
+    pub fn authenticate(&self, name: &str) {
+        let OpenSlot { limiter, at, known, .. } = &*self.0;
+        let who = limiter.hasher.hash_one(name).max(1);
+        if known.load(Ordering::Relaxed) != who && limiter.slots().authenticate(*at, who) {
             known.store(who, Ordering::Relaxed);
         }
     }
@@ -115,21 +115,21 @@ impl Seat {
     /// or was chosen even though it is busy.
     pub async fn evicted(&self) {
         loop {
-            self.0.pulse.eviction().await;
-            if self.0.pulse.must_close() {
+            self.0.activity.eviction().await;
+            if self.0.activity.must_close() {
                 return;
             }
             // A request arrived in the meantime: another connection is evicted.
-            self.0.pulse.keep();
-            self.0.seats.freed.notify_waiters();
+            self.0.activity.keep();
+            self.0.limiter.freed.notify_waiters();
         }
     }
 }
 
-impl Drop for Taken {
+impl Drop for OpenSlot {
     fn drop(&mut self) {
-        self.seats.room().leave(self.at);
-        self.seats.freed.notify_waiters();
+        self.limiter.slots().release(self.at);
+        self.limiter.freed.notify_waiters();
     }
 }
 
@@ -143,30 +143,30 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn new_connection_waits_for_the_evicted_one_to_close() {
-        let seats = Seats::new(SeatLimits::all(1));
-        let first = seats.take(HERE).await.expect("a seat");
+        let limiter = ConnectionLimiter::new(ConnectionLimits::all(1));
+        let first = limiter.acquire(HERE).await.expect("a slot");
         let closing = tokio::spawn(async move {
             first.evicted().await;
             drop(first);
         });
-        let second = seats.take(HERE).await.expect("the seat of the first");
+        let second = limiter.acquire(HERE).await.expect("the slot of the first");
         closing.await.expect("it was evicted");
-        let busy = second.pulse().begin();
-        assert!(seats.take(HERE).await.is_none(), "its only connection is at work");
+        let busy = second.activity().begin();
+        assert!(limiter.acquire(HERE).await.is_none(), "its only connection is at work");
         drop(busy);
     }
 
     #[tokio::test(start_paused = true)]
     async fn request_just_before_eviction_keeps_the_connection() {
-        let seats = Seats::new(SeatLimits::all(1));
-        let first = seats.take(HERE).await.expect("a seat");
-        let mut newcomer = Box::pin(seats.take(HERE));
+        let limiter = ConnectionLimiter::new(ConnectionLimits::all(1));
+        let first = limiter.acquire(HERE).await.expect("a slot");
+        let mut newcomer = Box::pin(limiter.acquire(HERE));
         assert!(newcomer.as_mut().now_or_never().is_none(), "it waits");
-        let busy = first.pulse().begin();
+        let busy = first.activity().begin();
         assert!(first.evicted().now_or_never().is_none(), "it is at work");
         assert!(newcomer.await.is_none());
         drop(busy);
-        assert!(seats.take(HERE).now_or_never().is_none(), "idle again, it is evicted");
+        assert!(limiter.acquire(HERE).now_or_never().is_none(), "idle again, it is evicted");
         assert!(first.evicted().now_or_never().is_some());
     }
 }

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderValue, header};
 
-use crate::log_limit::Seldom;
+use crate::log_limit::LogLimit;
 
 /// Drops each cookie whose domain is the gateway's domain or a parent of the request's host.
 /// Browsers would send it to other apps, and apps could set each other's cookies.
@@ -13,7 +13,7 @@ pub(crate) fn drop_foreign(headers: &mut HeaderMap, host: &str, domain: &str) {
     if !headers.get_all(header::SET_COOKIE).iter().any(is_foreign) {
         return;
     }
-    static DROPPED: Seldom = Seldom::new();
+    static DROPPED: LogLimit = LogLimit::new();
     if DROPPED.is_due() {
         let detail = "a function set a cookie for a domain that it shares with other apps; the cookie was dropped";
         tracing::warn!(host, "{detail}");

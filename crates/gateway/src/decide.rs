@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use http::{HeaderValue, Method, StatusCode, Uri, header};
 
-use crate::files::{self, Clean, FileFound, Sending, Status};
+use crate::files::{self, Clean, FileFound, FileResponse, Status};
 use crate::gateway::CALL_PATH;
 use crate::problem::Problem;
-use crate::routes::{Lookup, Passed};
+use crate::routes::{CompiledRewrite, Lookup};
 use crate::tree::TreeFile;
 use crate::view::{Mount, ReleaseView};
 
@@ -23,7 +23,7 @@ pub(crate) struct FunctionFound {
     pub(crate) target: u32,
     pub(crate) route: Box<str>,
     pub(crate) params: Vec<(Box<str>, Box<str>)>,
-    pub(crate) passed: Passed,
+    pub(crate) rewrite: CompiledRewrite,
     /// Set for calls by name: where the function's own path begins in the request's path.
     pub(crate) by_name: Option<usize>,
 }
@@ -33,7 +33,7 @@ pub(crate) fn decide<F>(release: &ReleaseView<F>, method: &Method, uri: &Uri, ho
     if let Some(rest) = path.strip_prefix(CALL_PATH) {
         return by_name(release, path, rest);
     }
-    let for_files = Sending::is_for(method);
+    let for_files = FileResponse::is_for(method);
     let decoded = if release.mounts().is_empty() { None } else { files::decode(path) };
     let found = decoded.as_deref().and_then(|path| files::find(release.mounts(), path));
     match found {
@@ -44,9 +44,9 @@ pub(crate) fn decide<F>(release: &ReleaseView<F>, method: &Method, uri: &Uri, ho
         _ => {}
     }
     let mut methods = match release.routes().find(host, method, path) {
-        Lookup::Found { path, target, params, passed } => {
+        Lookup::Found { path, target, params, rewrite } => {
             let (target, route) = (*target, path.into());
-            return Decision::Function(FunctionFound { target, route, params, passed, by_name: None });
+            return Decision::Function(FunctionFound { target, route, params, rewrite, by_name: None });
         }
         Lookup::OtherMethods(methods) => methods,
         Lookup::Nothing => BTreeSet::new(),
@@ -82,8 +82,8 @@ fn by_name<F>(release: &ReleaseView<F>, path: &str, rest: &str) -> Decision {
         return Decision::Problem(Problem::new(StatusCode::NOT_FOUND, "unknown_function", detail));
     };
     let by_name = Some(path.len() - rest.len() + name.len());
-    let (route, params, passed) = ("".into(), Vec::new(), Passed::default());
-    Decision::Function(FunctionFound { target, route, params, passed, by_name })
+    let (route, params, rewrite) = ("".into(), Vec::new(), CompiledRewrite::default());
+    Decision::Function(FunctionFound { target, route, params, rewrite, by_name })
 }
 
 fn found_file(file: TreeFile, mount: &Mount) -> Decision {

@@ -14,10 +14,10 @@ mod path;
 mod ranges;
 mod send;
 
-pub(crate) use cache::Store;
+pub(crate) use cache::FileCache;
 pub use cache_control::Expires;
 pub(crate) use cache_control::cache_control;
 pub(crate) use clean::{Clean, clean_path, page};
 pub(crate) use lookup::{FileFound, fallback, find};
 pub(crate) use path::{decode, decode_loosely};
-pub(crate) use send::{Sending, Status};
+pub(crate) use send::{FileResponse, Status};

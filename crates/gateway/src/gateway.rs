@@ -11,16 +11,16 @@ use http::{HeaderValue, Method, Request, StatusCode, header};
 use milepost_model::host;
 
 use crate::backend::Backend;
-use crate::body::{AnswerBody, RequestBody};
+use crate::body::{RequestBody, ResponseBody};
 use crate::call::Call;
-use crate::connection_limit::Seat;
+use crate::connection_limit::ConnectionSlot;
 use crate::decide::{Decision, decide};
 use crate::directory::Directory;
-use crate::files::{Sending, Store};
+use crate::files::{FileCache, FileResponse};
 use crate::head_check;
 use crate::problem::{MILEPOST_CALL, MILEPOST_RELEASE, Problem};
-use crate::resolve::{Place, Resolved, Wanted};
-pub(crate) use crate::response_future::Answering;
+use crate::resolve::{Destination, Resolved, Wanted};
+pub(crate) use crate::response_future::ResponseFuture;
 use crate::settings::Settings;
 use crate::stats::{Counters, Stats};
 
@@ -40,8 +40,8 @@ pub(crate) struct Inner<B: Backend> {
     pub(crate) settings: Settings,
     pub(crate) domain: String,
     pub(crate) directory: Arc<Directory<B::Function>>,
-    files: Arc<Store<B>>,
-    elsewhere: Counters,
+    files: Arc<FileCache<B>>,
+    unmatched: Counters,
     pub(crate) connections: AtomicUsize,
     pub(crate) draining: AtomicBool,
 }
@@ -85,7 +85,7 @@ impl<B: Backend> Gateway<B> {
         }
         let cache_control = HeaderValue::from_str(&settings.cache_control)
             .map_err(|_| GatewayError::CacheControl(settings.cache_control.clone()))?;
-        let files = Store::open(&settings, cache_control, backend.clone()).map_err(|source| {
+        let files = FileCache::open(&settings, cache_control, backend.clone()).map_err(|source| {
             let folder = settings.cache_folder.clone().unwrap_or_default();
             GatewayError::CacheFolder { folder, source }
         })?;
@@ -96,7 +96,7 @@ impl<B: Backend> Gateway<B> {
                 domain,
                 directory: Arc::default(),
                 files: Arc::new(files),
-                elsewhere: Counters::default(),
+                unmatched: Counters::default(),
                 connections: AtomicUsize::new(0),
                 draining: AtomicBool::new(false),
             }),
@@ -111,44 +111,44 @@ impl<B: Backend> Gateway<B> {
         let inner = &self.inner;
         Stats {
             connections: inner.connections.load(Ordering::Relaxed),
-            elsewhere: inner.elsewhere.read(),
+            unmatched: inner.unmatched.read(),
             apps: inner.directory.counters().map(|(app, counters)| (app, counters.read())).collect(),
             cached_bytes: inner.files.bytes_in_memory(),
         }
     }
 
     /// Handles a request from any source.
-    pub fn handle(&self, request: Request<impl Into<RequestBody>>, peer: impl Into<Peer>) -> Answering<B> {
+    pub fn handle(&self, request: Request<impl Into<RequestBody>>, peer: impl Into<Peer>) -> ResponseFuture<B> {
         let (head, body) = request.into_parts();
-        Asked { head, body: body.into(), peer: peer.into() }.answer(&self.inner)
+        IncomingRequest { head, body: body.into(), peer: peer.into() }.answer(&self.inner)
     }
 }
 
 /// A request with its peer.
-pub(crate) struct Asked {
+pub(crate) struct IncomingRequest {
     pub(crate) head: Parts,
     pub(crate) body: RequestBody,
     pub(crate) peer: Peer,
 }
 
-impl Asked {
-    fn answer<B: Backend>(self, inner: &Arc<Inner<B>>) -> Answering<B> {
+impl IncomingRequest {
+    fn answer<B: Backend>(self, inner: &Arc<Inner<B>>) -> ResponseFuture<B> {
         let wanted = match self.wanted(inner) {
             Ok(wanted) => wanted,
             Err(problem) => return self.refuse(inner, problem),
         };
         match inner.resolve(wanted) {
-            Resolved::At(place) => self.serve(inner, place),
+            Resolved::At(destination) => self.serve(inner, destination),
             Resolved::Not(problem) => self.refuse(inner, problem),
             Resolved::Unknown => {
                 let inner = inner.clone();
-                Answering::later(async move {
+                ResponseFuture::later(async move {
                     let loaded = match self.wanted(&inner) {
                         Ok(wanted) => inner.load(wanted).await,
                         Err(problem) => Err(problem),
                     };
                     match loaded {
-                        Ok(place) => self.serve(&inner, place).await,
+                        Ok(destination) => self.serve(&inner, destination).await,
                         Err(problem) => self.refuse(&inner, problem).await,
                     }
                 })
@@ -170,8 +170,8 @@ impl Asked {
         }
         let token = self.head.headers.get(MILEPOST_CALL).and_then(|token| token.to_str().ok());
         let scope = token.and_then(|token| inner.backend.open_call_token(token)).ok_or_else(bad_call_token)?;
-        if let Some(seat) = self.head.extensions.get::<Seat>() {
-            seat.vouch(&scope.app);
+        if let Some(slot) = self.head.extensions.get::<ConnectionSlot>() {
+            slot.authenticate(&scope.app);
         }
         head_check::check(&self.head)?;
         if is_own(path) && !path.starts_with(CALL_PATH) {
@@ -192,36 +192,36 @@ impl Asked {
         all.next().is_none().then_some(first.as_bytes())
     }
 
-    fn serve<B: Backend>(self, inner: &Arc<Inner<B>>, place: Place<B::Function>) -> Answering<B> {
-        let counters = place.counters.clone();
+    fn serve<B: Backend>(self, inner: &Arc<Inner<B>>, destination: Destination<B::Function>) -> ResponseFuture<B> {
+        let counters = destination.counters.clone();
         let host = self.host().and_then(host::normalise).unwrap_or_default();
-        let decision = decide(&place.release, &self.head.method, &self.head.uri, &host);
-        let answering = match decision {
+        let decision = decide(&destination.release, &self.head.method, &self.head.uri, &host);
+        let response = match decision {
             Decision::File(file, status, cache_control) => {
-                let release = place.release.header();
-                let sending = Sending::new(file, status, release, &self.head.method, self.head.headers);
+                let release = destination.release.header();
+                let sending = FileResponse::new(file, status, release, &self.head.method, self.head.headers);
                 sending.cached(cache_control).start(&inner.files)
             }
             Decision::Function(found) => {
-                let call = Call { asked: self, place, found };
+                let call = Call { request: self, destination, found };
                 let inner = inner.clone();
-                Answering::later(async move { call.run(&inner).await })
+                ResponseFuture::later(async move { call.run(&inner).await })
             }
             Decision::Problem(problem) => {
-                let problem = problem.header(MILEPOST_RELEASE, place.release.header());
-                Answering::ready(self.say(problem))
+                let problem = problem.header(MILEPOST_RELEASE, destination.release.header());
+                ResponseFuture::ready(self.respond(problem))
             }
         };
-        answering.of(counters)
+        response.counted_by(counters)
     }
 
-    fn refuse<B: Backend>(self, inner: &Inner<B>, problem: Problem) -> Answering<B> {
-        inner.elsewhere.count(problem.status);
-        Answering::ready(self.say(problem))
+    fn refuse<B: Backend>(self, inner: &Inner<B>, problem: Problem) -> ResponseFuture<B> {
+        inner.unmatched.count(problem.status);
+        ResponseFuture::ready(self.respond(problem))
     }
 
-    pub(crate) fn say<B>(&self, problem: Problem) -> http::Response<AnswerBody<B>> {
-        problem.answer(&self.head.headers, self.head.method == Method::HEAD)
+    pub(crate) fn respond<B>(&self, problem: Problem) -> http::Response<ResponseBody<B>> {
+        problem.into_response(&self.head.headers, self.head.method == Method::HEAD)
     }
 }
 

@@ -6,11 +6,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, head
 use crate::problem::Problem;
 
 /// hyper enforces the same limit for HTTP/1, but not for HTTP/2.
-const MOST_HEADERS: usize = 100;
+const MAX_HEADERS: usize = 100;
 
 pub(crate) fn check(head: &Parts) -> Result<(), Problem> {
-    if head.headers.len() > MOST_HEADERS {
-        let detail = format!("The request has more than {MOST_HEADERS} headers.");
+    if head.headers.len() > MAX_HEADERS {
+        let detail = format!("The request has more than {MAX_HEADERS} headers.");
         let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
         return Err(Problem::new(status, "too_many_headers", detail).hint("send fewer"));
     }

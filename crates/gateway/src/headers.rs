@@ -112,7 +112,7 @@ fn join_cookies(headers: &mut HeaderMap) {
 
 /// Whether an untrusted client's header describes the connection, or may be set only by the gateway
 /// or a proxy. Functions never receive such a header, whatever way the request takes.
-pub fn is_forbidden_to_strangers(name: &HeaderName) -> bool {
+pub fn is_reserved_header(name: &HeaderName) -> bool {
     let text = name.as_str();
     HOP_BY_HOP.contains(name)
         || PROXIES_SAY.contains(name)

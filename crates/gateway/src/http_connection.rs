@@ -23,25 +23,25 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
-use crate::activity::{Pulse, Resting};
+use crate::activity::{Activity, IdleTimer};
 use crate::backend::Backend;
-use crate::body::AnswerBody;
-use crate::connection_limit::Seat;
+use crate::body::ResponseBody;
+use crate::connection_limit::ConnectionSlot;
 use crate::gateway::{Gateway, Inner, Peer};
 use crate::line_ends::LineEnds;
 use crate::preface::{self, Protocol};
-use crate::response_future::Answering;
+use crate::response_future::ResponseFuture;
 use crate::settings::Limits;
 use crate::tls::Tls;
-use crate::write_timeout::Patient;
+use crate::write_timeout::WriteTimeout;
 
-const MOST_STREAMS: u32 = 256;
+const MAX_STREAMS: u32 = 256;
 /// Pings a quiet HTTP/2 connection, to notice that the client is gone.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
 /// Limit for the head of a request that is turned away.
-const MOST_OF_A_HEAD: usize = 16 << 10;
-const SPEAK_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n\
+const MAX_REJECTED_HEAD: usize = 16 << 10;
+const HTTPS_REQUIRED: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n\
     connection: close\r\ncontent-length: 54\r\n\r\nThis port speaks HTTPS: begin the address with https.\n";
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -61,26 +61,26 @@ pub(crate) async fn serve<B: Backend>(
     mut peer: Peer,
     tls: Option<Tls>,
     phases: Phases,
-    seat: &Seat,
+    slot: &ConnectionSlot,
 ) -> Result<(), Failure> {
-    let first_word = inner.settings.limits.head_timeout;
+    let head_timeout = inner.settings.limits.head_timeout;
     let silence = async {
         tokio::select! {
             () = phases.kill.cancelled() => {}
             () = silent(&phases.stop, inner.settings.limits.drain_idle) => {}
-            () = seat.evicted() => {}
+            () = slot.evicted() => {}
         }
     };
     let Some(tls) = tls else {
         let (protocol, stream) = tokio::select! {
-            begun = tokio::time::timeout(first_word, preface::read(stream)) => begun??,
+            begun = tokio::time::timeout(head_timeout, preface::read(stream)) => begun??,
             () = silence => return Ok(()),
         };
-        return speak(inner, stream, peer, protocol, phases, seat).await;
+        return serve_protocol(inner, stream, peer, protocol, phases, slot).await;
     };
     peer.secure = true;
     let stream = tokio::select! {
-        stream = tokio::time::timeout(first_word, secure(stream, &tls)) => stream??,
+        stream = tokio::time::timeout(head_timeout, secure(stream, &tls)) => stream??,
         () = silence => return Ok(()),
     };
     let Some(stream) = stream else { return Ok(()) };
@@ -88,7 +88,7 @@ pub(crate) async fn serve<B: Backend>(
         Some(b"h2") => Protocol::Http2,
         _ => Protocol::Http1,
     };
-    speak(inner, stream, peer, protocol, phases, seat).await
+    serve_protocol(inner, stream, peer, protocol, phases, slot).await
 }
 
 /// Returns `None` for a client that speaks plain HTTP, usually because the `s` in the address is
@@ -99,12 +99,12 @@ async fn secure(mut stream: TcpStream, tls: &Tls) -> io::Result<Option<TlsStream
     if stream.peek(&mut first).await? == 1 && first[0].is_ascii_alphabetic() {
         // Unread input would make the close a reset, which discards the response.
         let mut head = Vec::new();
-        while head.len() < MOST_OF_A_HEAD && !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        while head.len() < MAX_REJECTED_HEAD && !head.windows(4).any(|end| end == b"\r\n\r\n") {
             if stream.read_buf(&mut head).await? == 0 {
                 break;
             }
         }
-        stream.write_all(SPEAK_TLS).await?;
+        stream.write_all(HTTPS_REQUIRED).await?;
         return Ok(None);
     }
     tls.acceptor().accept(stream).await.map(Some)
@@ -116,35 +116,35 @@ async fn silent(stop: &CancellationToken, grace: Duration) {
     tokio::time::sleep(grace).await;
 }
 
-async fn speak<B: Backend>(
+async fn serve_protocol<B: Backend>(
     inner: Arc<Inner<B>>,
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     peer: Peer,
     protocol: Protocol,
     phases: Phases,
-    seat: &Seat,
+    slot: &ConnectionSlot,
 ) -> Result<(), Failure> {
     let limits = inner.settings.limits.clone();
-    let pulse = seat.pulse().clone();
-    let stream = Patient::new(stream, limits.body_timeout, pulse.clone());
-    let seat_of_app = peer.inside.then(|| seat.clone());
-    let service = Service { gateway: Gateway { inner }, peer, pulse: pulse.clone(), seat: seat_of_app };
-    let rest = Rest { pulse, phases, limits, protocol, seat };
-    match rest.protocol {
+    let activity = slot.activity().clone();
+    let stream = WriteTimeout::new(stream, limits.body_timeout, activity.clone());
+    let slot_of_app = peer.inside.then(|| slot.clone());
+    let service = Service { gateway: Gateway { inner }, peer, activity: activity.clone(), slot: slot_of_app };
+    let monitor = Monitor { activity, phases, limits, protocol, slot };
+    match monitor.protocol {
         Protocol::Http1 => {
             let io = TokioIo::new(LineEnds::new(stream));
-            rest.attend(http1_settings(&rest.limits).serve_connection(io, service)).await
+            monitor.drive(http1_settings(&monitor.limits).serve_connection(io, service)).await
         }
         Protocol::Http2 => {
             let io = TokioIo::new(stream);
-            rest.attend(http2_settings(&rest.limits).serve_connection(io, service)).await
+            monitor.drive(http2_settings(&monitor.limits).serve_connection(io, service)).await
         }
     }
 }
 
 fn http1_settings(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
-    // `Rest` enforces the head timeout, without a timer for every request. The number of headers
+    // `Monitor` enforces the head timeout, without a timer for every request. The number of headers
     // stays at hyper's default of 100: those are stored on the stack, while any other limit costs
     // each request two allocations, which is 3 % of its time.
     builder.header_read_timeout(None).max_header_size(limits.head_bytes);
@@ -156,7 +156,7 @@ fn http2_settings(limits: &Limits) -> http2::Builder<TokioExecutor> {
     builder
         .timer(TokioTimer::new())
         .keep_alive_interval(PING_EVERY)
-        .max_concurrent_streams(MOST_STREAMS)
+        .max_concurrent_streams(MAX_STREAMS)
         .max_header_list_size(u32::try_from(limits.head_bytes).unwrap_or(u32::MAX))
         .initial_stream_window_size(256 << 10)
         .initial_connection_window_size(1 << 20);
@@ -164,27 +164,27 @@ fn http2_settings(limits: &Limits) -> http2::Builder<TokioExecutor> {
 }
 
 /// Watches a connection besides its requests.
-struct Rest<'s> {
-    pulse: Arc<Pulse>,
+struct Monitor<'s> {
+    activity: Arc<Activity>,
     phases: Phases,
     limits: Limits,
     protocol: Protocol,
-    seat: &'s Seat,
+    slot: &'s ConnectionSlot,
 }
 
 enum Event {
     Tick,
     Stop,
-    LastCall,
-    LastWord,
+    IdleDeadline,
+    HeadDeadline,
     Evicted,
     Kill,
 }
 
-impl Rest<'_> {
+impl Monitor<'_> {
     /// Drives a connection to its end. The other events have a waker of their own, so they cost a
     /// request almost nothing.
-    async fn attend<C>(&self, connection: C) -> Result<(), Failure>
+    async fn drive<C>(&self, connection: C) -> Result<(), Failure>
     where
         C: GracefulConnection,
         C::Error: Into<Failure>,
@@ -194,45 +194,45 @@ impl Rest<'_> {
         events.push(self.tick());
         events.push(self.phases.stop.cancelled().map(|()| Event::Stop).boxed());
         events.push(self.phases.kill.cancelled().map(|()| Event::Kill).boxed());
-        events.push(self.seat.evicted().map(|()| Event::Evicted).boxed());
-        let mut resting = Resting::new();
+        events.push(self.slot.evicted().map(|()| Event::Evicted).boxed());
+        let mut idle = IdleTimer::new();
         loop {
             let event = match poll_fn(|context| next(connection.as_mut(), &mut events, context)).await {
-                Happened::Ended(ended) => return ended.map_err(Into::into),
-                Happened::Event(event) => event,
+                Polled::Ended(ended) => return ended.map_err(Into::into),
+                Polled::Event(event) => event,
             };
             match event {
-                Event::Tick if resting.is_too_long(self.pulse.resting_since()) => return Ok(()),
+                Event::Tick if idle.tick(self.activity.begun_if_idle()) => return Ok(()),
                 Event::Tick => events.push(self.tick()),
                 // A request may be on its way: it is answered with `connection: close`.
-                Event::Stop if matches!(self.protocol, Protocol::Http1) && self.pulse.resting_since().is_some() => {
+                Event::Stop if matches!(self.protocol, Protocol::Http1) && self.activity.begun_if_idle().is_some() => {
                     let grace = tokio::time::sleep(self.limits.drain_idle);
-                    events.push(grace.map(|()| Event::LastCall).boxed());
+                    events.push(grace.map(|()| Event::IdleDeadline).boxed());
                 }
-                Event::Stop | Event::LastCall => {
+                Event::Stop | Event::IdleDeadline => {
                     connection.as_mut().graceful_shutdown();
                     let grace = tokio::time::sleep(self.limits.drain_head);
-                    events.push(grace.map(|()| Event::LastWord).boxed());
+                    events.push(grace.map(|()| Event::HeadDeadline).boxed());
                 }
                 // Only part of a head has arrived. Over HTTP/2 a response that waits for its reader
                 // looks the same, so such a connection is kept.
-                Event::LastWord
-                    if !matches!(self.protocol, Protocol::Http2) && self.pulse.resting_since().is_some() =>
+                Event::HeadDeadline
+                    if !matches!(self.protocol, Protocol::Http2) && self.activity.begun_if_idle().is_some() =>
                 {
                     return Ok(());
                 }
-                Event::LastWord => {}
+                Event::HeadDeadline => {}
                 Event::Evicted | Event::Kill => return Ok(()),
             }
         }
     }
 
     fn tick(&self) -> BoxFuture<'static, Event> {
-        tokio::time::sleep(self.limits.head_timeout / Resting::TICKS).map(|()| Event::Tick).boxed()
+        tokio::time::sleep(self.limits.head_timeout / IdleTimer::TICKS).map(|()| Event::Tick).boxed()
     }
 }
 
-enum Happened<E> {
+enum Polled<E> {
     Ended(Result<(), E>),
     Event(Event),
 }
@@ -241,12 +241,12 @@ fn next<C: GracefulConnection>(
     connection: Pin<&mut C>,
     events: &mut FuturesUnordered<BoxFuture<'_, Event>>,
     context: &mut Context<'_>,
-) -> Poll<Happened<C::Error>> {
+) -> Poll<Polled<C::Error>> {
     if let Poll::Ready(ended) = connection.poll(context) {
-        return Poll::Ready(Happened::Ended(ended));
+        return Poll::Ready(Polled::Ended(ended));
     }
     match events.poll_next_unpin(context) {
-        Poll::Ready(Some(event)) => Poll::Ready(Happened::Event(event)),
+        Poll::Ready(Some(event)) => Poll::Ready(Polled::Event(event)),
         Poll::Ready(None) | Poll::Pending => Poll::Pending,
     }
 }
@@ -254,32 +254,32 @@ fn next<C: GracefulConnection>(
 struct Service<B: Backend> {
     gateway: Gateway<B>,
     peer: Peer,
-    pulse: Arc<Pulse>,
+    activity: Arc<Activity>,
     /// Set on the inside listener, where connections count to the share of the calling app.
-    seat: Option<Seat>,
+    slot: Option<ConnectionSlot>,
 }
 
 impl<B: Backend> hyper::service::Service<Request<Incoming>> for Service<B> {
-    type Response = Response<AnswerBody<B::Body>>;
+    type Response = Response<ResponseBody<B::Body>>;
     type Error = Infallible;
     type Future = Served<B>;
 
     fn call(&self, mut request: Request<Incoming>) -> Served<B> {
-        let busy = self.pulse.begin();
-        if let Some(seat) = &self.seat {
-            request.extensions_mut().insert(seat.clone());
+        let in_flight = self.activity.begin();
+        if let Some(slot) = &self.slot {
+            request.extensions_mut().insert(slot.clone());
         }
         let draining = self.gateway.inner.draining.load(Ordering::Relaxed);
         let close = draining && request.version() < Version::HTTP_2;
-        Served(self.gateway.handle(request, self.peer).on(busy, close))
+        Served(self.gateway.handle(request, self.peer).on_connection(in_flight, close))
     }
 }
 
 /// A response that never fails, in the form that hyper expects.
-struct Served<B: Backend>(Answering<B>);
+struct Served<B: Backend>(ResponseFuture<B>);
 
 impl<B: Backend> Future for Served<B> {
-    type Output = Result<Response<AnswerBody<B::Body>>, Infallible>;
+    type Output = Result<Response<ResponseBody<B::Body>>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.0.poll_unpin(context).map(Ok)

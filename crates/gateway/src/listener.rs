@@ -15,16 +15,16 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::backend::Backend;
-use crate::connection_limit::{SeatLimits, Seats};
+use crate::connection_limit::{ConnectionLimiter, ConnectionLimits};
 use crate::gateway::{Gateway, Inner, Peer};
 use crate::http_connection::{self, Phases};
-use crate::log_limit::Seldom;
+use crate::log_limit::LogLimit;
 use crate::tls::Tls;
 
 /// How often the certificate's files are checked.
 const CERTIFICATE_EVERY: Duration = Duration::from_secs(30);
 /// One in this many connections of the inside listener may be without a valid call token.
-const INSIDE_STRANGERS_PART: usize = 2;
+const INSIDE_ANONYMOUS_PART: usize = 2;
 /// Delay after a failed accept, for example when the process is out of file descriptors.
 const AFTER_ERROR: Duration = Duration::from_millis(50);
 
@@ -63,24 +63,24 @@ impl<B: Backend> Gateway<B> {
         // Separate limits, so that calls between functions and calls from outside cannot starve
         // each other.
         let limits = &inner.settings.limits;
-        let outside = Seats::new(SeatLimits::all(limits.connections));
-        let (all, strangers) = (limits.inside_connections, limits.inside_connections.div_ceil(INSIDE_STRANGERS_PART));
-        let within = Seats::new(SeatLimits { all, strangers });
+        let outside = ConnectionLimiter::new(ConnectionLimits::all(limits.connections));
+        let (total, anonymous) = (limits.inside_connections, limits.inside_connections.div_ceil(INSIDE_ANONYMOUS_PART));
+        let within = ConnectionLimiter::new(ConnectionLimits { total, anonymous });
         let connections = TaskTracker::new();
         let accepting = TaskTracker::new();
         for listener in listeners {
             if let Some(tls) = listener.tls.clone().filter(Tls::has_files) {
                 accepting.spawn(watch_certificate(tls, stop.clone()));
             }
-            let door = Door {
+            let acceptor = Acceptor {
                 inner: inner.clone(),
                 connections: connections.clone(),
                 phases: phases.clone(),
                 tls: listener.tls,
                 inside: listener.inside,
-                seats: if listener.inside { within.clone() } else { outside.clone() },
+                limiter: if listener.inside { within.clone() } else { outside.clone() },
             };
-            accepting.spawn(door.accept_all(listener.socket));
+            accepting.spawn(acceptor.accept_all(listener.socket));
         }
         stop.cancelled().await;
         inner.draining.store(true, Ordering::Relaxed);
@@ -96,17 +96,17 @@ impl<B: Backend> Gateway<B> {
     }
 }
 
-struct Door<B: Backend> {
+struct Acceptor<B: Backend> {
     inner: Arc<Inner<B>>,
     connections: TaskTracker,
     phases: Phases,
     tls: Option<Tls>,
     inside: bool,
     /// Shared by all listeners of the same kind.
-    seats: Arc<Seats>,
+    limiter: Arc<ConnectionLimiter>,
 }
 
-impl<B: Backend> Door<B> {
+impl<B: Backend> Acceptor<B> {
     async fn accept_all(self, socket: TcpListener) {
         loop {
             let accepted = tokio::select! {
@@ -115,14 +115,14 @@ impl<B: Backend> Door<B> {
                 accepted = socket.accept() => accepted,
             };
             match accepted {
-                Ok((stream, address)) => self.let_in(stream, address).await,
-                Err(error) if is_about_one(&error) => {}
+                Ok((stream, address)) => self.admit(stream, address).await,
+                Err(error) if is_connection_error(&error) => {}
                 Err(error) => {
-                    static FAILING: Seldom = Seldom::new();
+                    static FAILING: LogLimit = LogLimit::new();
                     if FAILING.is_due() {
                         tracing::warn!(%error, "connections cannot be accepted; idle ones are closed");
                     }
-                    self.seats.make_room();
+                    self.limiter.evict_idle();
                     tokio::time::sleep(AFTER_ERROR).await;
                 }
             }
@@ -133,15 +133,15 @@ impl<B: Backend> Door<B> {
             if stream.set_nonblocking(true).is_ok()
                 && let Ok(stream) = TcpStream::from_std(stream)
             {
-                self.let_in(stream, address).await;
+                self.admit(stream, address).await;
             }
         }
     }
 
-    async fn let_in(&self, stream: TcpStream, address: SocketAddr) {
+    async fn admit(&self, stream: TcpStream, address: SocketAddr) {
         let peer = Peer { inside: self.inside, ..Peer::from(address) };
-        let Some(seat) = self.seats.take(peer.address).await else {
-            static FULL: Seldom = Seldom::new();
+        let Some(slot) = self.limiter.acquire(peer.address).await else {
+            static FULL: LogLimit = LogLimit::new();
             if FULL.is_due() {
                 tracing::warn!(?address, "a connection was refused: too many are at work");
             }
@@ -150,36 +150,36 @@ impl<B: Backend> Door<B> {
             }
             return;
         };
-        let counted = Counted::new(&self.inner);
+        let open = OpenConnection::new(&self.inner);
         // Responses are written whole: waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
         let (inner, phases, tls) = (self.inner.clone(), self.phases.clone(), self.tls.clone());
         self.connections.spawn(async move {
-            if let Err(error) = http_connection::serve(inner, stream, peer, tls, phases, &seat).await {
+            if let Err(error) = http_connection::serve(inner, stream, peer, tls, phases, &slot).await {
                 tracing::debug!(error, ?peer, "a connection ended early");
             }
-            drop((counted, seat));
+            drop((open, slot));
         });
     }
 }
 
 /// Whether an `accept` error is about a single connection, not about the socket.
-pub fn is_about_one(error: &io::Error) -> bool {
+pub fn is_connection_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
 /// Counts a connection while it is open, across all listeners.
-struct Counted<B: Backend>(Arc<Inner<B>>);
+struct OpenConnection<B: Backend>(Arc<Inner<B>>);
 
-impl<B: Backend> Counted<B> {
+impl<B: Backend> OpenConnection<B> {
     fn new(inner: &Arc<Inner<B>>) -> Self {
         inner.connections.fetch_add(1, Ordering::Relaxed);
         Self(inner.clone())
     }
 }
 
-impl<B: Backend> Drop for Counted<B> {
+impl<B: Backend> Drop for OpenConnection<B> {
     fn drop(&mut self) {
         self.0.connections.fetch_sub(1, Ordering::Relaxed);
     }

@@ -7,9 +7,9 @@ const EVERY: Duration = Duration::from_secs(10);
 
 /// Limits one kind of log line.
 #[derive(Debug, Default)]
-pub struct Seldom(Mutex<Option<Instant>>);
+pub struct LogLimit(Mutex<Option<Instant>>);
 
-impl Seldom {
+impl LogLimit {
     pub const fn new() -> Self {
         Self(Mutex::new(None))
     }

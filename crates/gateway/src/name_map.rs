@@ -9,15 +9,15 @@ const FEW: usize = 16;
 
 /// Immutable once built. Short names are stored inline.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Names<T>(Box<[(SmolStr, T)]>);
+pub struct NameMap<T>(Box<[(SmolStr, T)]>);
 
-impl<T> Default for Names<T> {
+impl<T> Default for NameMap<T> {
     fn default() -> Self {
         Self(Box::default())
     }
 }
 
-impl<T> Names<T> {
+impl<T> NameMap<T> {
     pub fn get(&self, name: &str) -> Option<&T> {
         if self.0.len() <= FEW {
             return self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value);
@@ -47,7 +47,7 @@ impl<T> Names<T> {
 }
 
 /// The last of several entries with the same name wins.
-impl<N: Into<SmolStr>, T> FromIterator<(N, T)> for Names<T> {
+impl<N: Into<SmolStr>, T> FromIterator<(N, T)> for NameMap<T> {
     fn from_iter<I: IntoIterator<Item = (N, T)>>(all: I) -> Self {
         let mut all: Vec<(SmolStr, T)> = all.into_iter().map(|(name, value)| (name.into(), value)).collect();
         all.reverse();
@@ -69,7 +69,7 @@ mod tests {
         #[test]
         fn agrees_with_a_hash_map(all in proptest::collection::vec(("[a-c]{0,3}", any::<u8>()), 0..40), asked in "[a-c]{0,3}") {
             let map: HashMap<String, u8> = all.iter().cloned().collect();
-            let names: Names<u8> = all.into_iter().collect();
+            let names: NameMap<u8> = all.into_iter().collect();
             prop_assert_eq!(names.len(), map.len());
             prop_assert_eq!(names.get(&asked), map.get(&asked));
             for (name, value) in &map {
@@ -79,7 +79,7 @@ mod tests {
 
         #[test]
         fn has_below_matches_path_prefixes(all in proptest::collection::vec("[a.!/]{0,5}", 0..30), asked in "[a.!/]{0,4}") {
-            let names: Names<()> = all.iter().map(|path| (path, ())).collect();
+            let names: NameMap<()> = all.iter().map(|path| (path, ())).collect();
             let expected = all.iter().any(|path| path.starts_with(&format!("{asked}/")));
             prop_assert_eq!(names.has_below(&asked), expected);
         }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 
-use crate::body::AnswerBody;
+use crate::body::ResponseBody;
 
 pub(crate) const MILEPOST_RELEASE: HeaderName = HeaderName::from_static("milepost-release");
 pub(crate) const MILEPOST_VERSION: HeaderName = HeaderName::from_static("milepost-version");
@@ -67,7 +67,7 @@ impl Problem {
     }
 
     /// Renders the problem in the format that the client accepts.
-    pub(crate) fn answer<B>(self, accept: &HeaderMap, head_only: bool) -> Response<AnswerBody<B>> {
+    pub(crate) fn into_response<B>(self, accept: &HeaderMap, head_only: bool) -> Response<ResponseBody<B>> {
         let form = Form::wanted(accept);
         let (content_type, body) = match form {
             Form::Json => ("application/problem+json", self.json()),
@@ -75,7 +75,7 @@ impl Problem {
             Form::Text => ("text/plain; charset=utf-8", self.text()),
         };
         let length = body.len();
-        let body = if head_only { AnswerBody::empty() } else { AnswerBody::bytes(Bytes::from(body)) };
+        let body = if head_only { ResponseBody::empty() } else { ResponseBody::bytes(Bytes::from(body)) };
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
         let headers = response.headers_mut();

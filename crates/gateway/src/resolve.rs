@@ -20,7 +20,7 @@ pub(crate) struct Wanted<'h> {
 }
 
 /// Where a request is served.
-pub(crate) struct Place<F> {
+pub(crate) struct Destination<F> {
     pub(crate) counters: Arc<Counters>,
     pub(crate) app: Arc<AppView<F>>,
     pub(crate) release: Arc<ReleaseView<F>>,
@@ -28,7 +28,7 @@ pub(crate) struct Place<F> {
 }
 
 pub(crate) enum Resolved<F> {
-    At(Place<F>),
+    At(Destination<F>),
     /// An app is not in memory, but may exist.
     Unknown,
     Not(Problem),
@@ -40,9 +40,9 @@ impl<B: Backend> Inner<B> {
         if let Some(scope) = wanted.scope {
             let candidate = Candidate { app: &scope.app, release: Some(&scope.release) };
             return match self.look_up(&candidate, &mut verdict) {
-                Ok(Some(mut place)) => {
-                    place.scope = Some(scope);
-                    Resolved::At(place)
+                Ok(Some(mut destination)) => {
+                    destination.scope = Some(scope);
+                    Resolved::At(destination)
                 }
                 Ok(None) => Resolved::Not(verdict.problem()),
                 Err(NotInMemory) => Resolved::Unknown,
@@ -54,7 +54,7 @@ impl<B: Backend> Inner<B> {
         };
         for candidate in address.candidates() {
             match self.look_up(&candidate, &mut verdict) {
-                Ok(Some(place)) => return Resolved::At(place),
+                Ok(Some(destination)) => return Resolved::At(destination),
                 Ok(None) => {}
                 Err(NotInMemory) => return Resolved::Unknown,
             }
@@ -66,7 +66,7 @@ impl<B: Backend> Inner<B> {
         &self,
         candidate: &Candidate<'_>,
         verdict: &mut Verdict,
-    ) -> Result<Option<Place<B::Function>>, NotInMemory> {
+    ) -> Result<Option<Destination<B::Function>>, NotInMemory> {
         let Some((app, counters)) = self.directory.find(candidate.app) else {
             if !self.directory.is_absent(candidate.app) {
                 return Err(NotInMemory);
@@ -78,7 +78,7 @@ impl<B: Backend> Inner<B> {
             Ok(release) => {
                 release.read_ahead();
                 let release = release.clone();
-                Ok(Some(Place { counters, app, release, scope: None }))
+                Ok(Some(Destination { counters, app, release, scope: None }))
             }
             Err(problem) => {
                 verdict.add(problem);
@@ -89,19 +89,21 @@ impl<B: Backend> Inner<B> {
 
     /// Like `resolve`, for apps that were not in memory. Relies on the loads themselves: an entry
     /// in the negative cache may expire before the last candidate is loaded.
-    pub(crate) async fn load(&self, wanted: Wanted<'_>) -> Result<Place<B::Function>, Problem> {
+    pub(crate) async fn load(&self, wanted: Wanted<'_>) -> Result<Destination<B::Function>, Problem> {
         let mut verdict = Verdict::default();
         if let Some(scope) = wanted.scope {
             let candidate = Candidate { app: &scope.app, release: Some(&scope.release) };
-            let place = self.load_candidate(&candidate, &mut verdict).await?;
-            return place.map(|place| Place { scope: Some(scope), ..place }).ok_or_else(|| verdict.problem());
+            let destination = self.load_candidate(&candidate, &mut verdict).await?;
+            return destination
+                .map(|destination| Destination { scope: Some(scope), ..destination })
+                .ok_or_else(|| verdict.problem());
         }
         let Named::App(address) = host::parse(&wanted.host, &self.domain) else {
             return Err(self.no_app(&wanted.host));
         };
         for candidate in address.candidates() {
-            if let Some(place) = self.load_candidate(&candidate, &mut verdict).await? {
-                return Ok(place);
+            if let Some(destination) = self.load_candidate(&candidate, &mut verdict).await? {
+                return Ok(destination);
             }
         }
         Err(verdict.problem())
@@ -111,7 +113,7 @@ impl<B: Backend> Inner<B> {
         &self,
         candidate: &Candidate<'_>,
         verdict: &mut Verdict,
-    ) -> Result<Option<Place<B::Function>>, Problem> {
+    ) -> Result<Option<Destination<B::Function>>, Problem> {
         self.load_app(candidate.app).await?;
         self.look_up(candidate, verdict).or_else(|NotInMemory| {
             verdict.unknown_app(candidate.app);

@@ -20,9 +20,9 @@ pub(crate) fn check(status: StatusCode, headers: &HeaderMap, most_bytes: usize) 
     Ok(())
 }
 
-/// The same check for callers that respond for a function elsewhere. Returns the reason why the
+/// The same check for callers that respond for a function outside of the gateway. Returns the reason why the
 /// head cannot be sent.
-pub fn is_sendable(status: StatusCode, headers: &HeaderMap) -> Result<(), String> {
+pub fn check_response_head(status: StatusCode, headers: &HeaderMap) -> Result<(), String> {
     check(status, headers, Limits::default().head_bytes).map_err(|problem| problem.detail)
 }
 

@@ -9,48 +9,48 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{HeaderValue, Response, header};
 
-use crate::activity::Busy;
+use crate::activity::InFlight;
 use crate::backend::Backend;
-use crate::body::AnswerBody;
+use crate::body::ResponseBody;
 use crate::stats::Counters;
 
 /// A response in progress. Resolves to a response in every case: failures are responses too.
-pub struct Answering<B: Backend> {
+pub struct ResponseFuture<B: Backend> {
     state: State<B>,
     counters: Option<Arc<Counters>>,
-    busy: Option<Busy>,
+    in_flight: Option<InFlight>,
     close: bool,
 }
 
 enum State<B: Backend> {
-    Ready(Option<Response<AnswerBody<B::Body>>>),
-    Later(BoxFuture<'static, Response<AnswerBody<B::Body>>>),
+    Ready(Option<Response<ResponseBody<B::Body>>>),
+    Later(BoxFuture<'static, Response<ResponseBody<B::Body>>>),
 }
 
-impl<B: Backend> Answering<B> {
-    pub(crate) fn ready(response: Response<AnswerBody<B::Body>>) -> Self {
-        Self { state: State::Ready(Some(response)), counters: None, busy: None, close: false }
+impl<B: Backend> ResponseFuture<B> {
+    pub(crate) fn ready(response: Response<ResponseBody<B::Body>>) -> Self {
+        Self { state: State::Ready(Some(response)), counters: None, in_flight: None, close: false }
     }
 
-    pub(crate) fn later(future: impl Future<Output = Response<AnswerBody<B::Body>>> + Send + 'static) -> Self {
-        Self { state: State::Later(future.boxed()), counters: None, busy: None, close: false }
+    pub(crate) fn later(future: impl Future<Output = Response<ResponseBody<B::Body>>> + Send + 'static) -> Self {
+        Self { state: State::Later(future.boxed()), counters: None, in_flight: None, close: false }
     }
 
     /// Counts the response for an app once it is ready.
-    pub(crate) fn of(mut self, counters: Arc<Counters>) -> Self {
+    pub(crate) fn counted_by(mut self, counters: Arc<Counters>) -> Self {
         self.counters = Some(counters);
         self
     }
 
-    pub(crate) fn on(mut self, busy: Busy, close: bool) -> Self {
-        self.busy = Some(busy);
+    pub(crate) fn on_connection(mut self, in_flight: InFlight, close: bool) -> Self {
+        self.in_flight = Some(in_flight);
         self.close = close;
         self
     }
 }
 
-impl<B: Backend> Future for Answering<B> {
-    type Output = Response<AnswerBody<B::Body>>;
+impl<B: Backend> Future for ResponseFuture<B> {
+    type Output = Response<ResponseBody<B::Body>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut response = match &mut self.state {
@@ -67,8 +67,8 @@ impl<B: Backend> Future for Answering<B> {
         if self.close {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        match self.busy.take() {
-            Some(busy) => Poll::Ready(response.map(|body| body.hold(busy))),
+        match self.in_flight.take() {
+            Some(in_flight) => Poll::Ready(response.map(|body| body.hold(in_flight))),
             None => Poll::Ready(response),
         }
     }

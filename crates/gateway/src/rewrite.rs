@@ -4,7 +4,7 @@
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
-use crate::routes::Passed;
+use crate::routes::CompiledRewrite;
 
 const X_FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
 const FULL_URL: HeaderName = HeaderName::from_static("x-fission-full-url");
@@ -14,8 +14,8 @@ const FUNCTION_VERSION: HeaderName = HeaderName::from_static("x-fission-function
 const PARAMS: &str = "x-fission-params-";
 
 /// The request target as the function sees it.
-pub(crate) fn target(uri: &Uri, passed: Passed) -> Uri {
-    let (_, rest) = passed.split(uri.path());
+pub(crate) fn target(uri: &Uri, rewrite: CompiledRewrite) -> Uri {
+    let (_, rest) = rewrite.split(uri.path());
     if rest.len() == uri.path().len() {
         return uri.path_and_query().cloned().map(Uri::from).unwrap_or_default();
     }
@@ -29,8 +29,8 @@ pub(crate) fn with_query(path: &str, uri: &Uri) -> Uri {
 }
 
 /// The facts that the headers are made from.
-pub(crate) struct Told<'r> {
-    pub(crate) passed: Passed,
+pub(crate) struct RouteFacts<'r> {
+    pub(crate) rewrite: CompiledRewrite,
     /// As it was sent.
     pub(crate) uri: &'r Uri,
     /// Whether the sender's `x-forwarded-*` are trusted.
@@ -42,24 +42,24 @@ pub(crate) struct Told<'r> {
 }
 
 /// Replaces the headers that only the gateway may set.
-pub(crate) fn tell(headers: &mut HeaderMap, told: &Told<'_>) {
+pub(crate) fn set_headers(headers: &mut HeaderMap, facts: &RouteFacts<'_>) {
     drop_fission(headers);
-    if !told.trusted {
+    if !facts.trusted {
         headers.remove(X_FORWARDED_PREFIX);
     }
-    let (mount, _) = told.passed.split(told.uri.path());
+    let (mount, _) = facts.rewrite.split(facts.uri.path());
     // Fission does not report what it stripped.
-    if !mount.is_empty() && !told.passed.fission {
+    if !mount.is_empty() && !facts.rewrite.fission {
         let before = headers.get(X_FORWARDED_PREFIX).map_or(&b""[..], HeaderValue::as_bytes).trim_ascii();
         let prefix = [before.strip_suffix(b"/").unwrap_or(before), mount.as_bytes()].concat();
         set(headers, X_FORWARDED_PREFIX, &prefix);
     }
-    if told.passed.fission {
-        set(headers, FULL_URL, told.uri.path_and_query().map_or("/", PathAndQuery::as_str).as_bytes());
-        set(headers, FUNCTION_NAME, told.function.as_bytes());
-        set(headers, FUNCTION_NAMESPACE, told.app.as_bytes());
-        set(headers, FUNCTION_VERSION, told.version.to_string().as_bytes());
-        for (name, value) in told.params {
+    if facts.rewrite.fission {
+        set(headers, FULL_URL, facts.uri.path_and_query().map_or("/", PathAndQuery::as_str).as_bytes());
+        set(headers, FUNCTION_NAME, facts.function.as_bytes());
+        set(headers, FUNCTION_NAMESPACE, facts.app.as_bytes());
+        set(headers, FUNCTION_VERSION, facts.version.to_string().as_bytes());
+        for (name, value) in facts.params {
             // Skips a name that is not a valid header name: the function finds it in the route's
             // parameters.
             if let Ok(name) = HeaderName::try_from(format!("{PARAMS}{name}")) {
@@ -101,10 +101,10 @@ fn after<'n>(name: &'n str, start: &str) -> Option<&'n str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routes::{Lookup, Passing, Route, RouteTable};
+    use crate::routes::{Lookup, Route, RouteRewrite, RouteTable};
 
     fn lines(
-        passing: Passing,
+        rewrite: RouteRewrite,
         path: &str,
         asked: &str,
         trusted: bool,
@@ -115,24 +115,25 @@ mod tests {
             methods,
             path: path.into(),
             prefix: true,
-            passing,
+            rewrite,
             host: "".into(),
             target: (),
         }]);
         let uri: Uri = asked.parse().expect("a target");
-        let Lookup::Found { params, passed, .. } = table.find("", &http::Method::GET, uri.path()) else {
+        let Lookup::Found { params, rewrite, .. } = table.find("", &http::Method::GET, uri.path()) else {
             panic!("{asked} leads nowhere")
         };
         let mut headers: HeaderMap =
             sent.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect();
-        let told = Told { passed, uri: &uri, trusted, function: "hello", app: "shop", version: 3, params: &params };
-        tell(&mut headers, &told);
+        let facts =
+            RouteFacts { rewrite, uri: &uri, trusted, function: "hello", app: "shop", version: 3, params: &params };
+        set_headers(&mut headers, &facts);
         let mut lines: Vec<_> = headers
             .iter()
             .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())))
             .collect();
         lines.sort();
-        lines.insert(0, target(&uri, passed).to_string());
+        lines.insert(0, target(&uri, rewrite).to_string());
         lines
     }
 
@@ -148,13 +149,13 @@ mod tests {
 
     #[test]
     fn drops_forged_routing_headers() {
-        let whole = lines(Passing::default(), "/api", "/api/x?a=1", false, &FORGED);
+        let whole = lines(RouteRewrite::default(), "/api", "/api/x?a=1", false, &FORGED);
         assert_eq!(whole, ["/api/x?a=1", "x-fission-of-mine: stays"]);
     }
 
     #[test]
     fn appends_the_stripped_prefix_to_that_of_a_trusted_proxy() {
-        let strip = Passing { strip: true, fission: false };
+        let strip = RouteRewrite { strip: true, fission: false };
         assert_eq!(lines(strip, "/api", "/api/x?a=1", false, &[]), ["/x?a=1", "x-forwarded-prefix: /api"]);
         for outer in ["/outer", "/outer/"] {
             let sent = [("x-forwarded-prefix", outer)];
@@ -165,8 +166,8 @@ mod tests {
 
     #[test]
     fn fission_routes_set_the_headers_of_its_router() {
-        let fission = Passing { strip: false, fission: true };
-        let told = lines(fission, "/t/{id}/{Name}", "/t/a%20b/%C3%BC/x?q", false, &FORGED[..6]);
+        let fission = RouteRewrite { strip: false, fission: true };
+        let facts = lines(fission, "/t/{id}/{Name}", "/t/a%20b/%C3%BC/x?q", false, &FORGED[..6]);
         let expected = [
             "/t/a%20b/%C3%BC/x?q",
             "x-fission-full-url: /t/a%20b/%C3%BC/x?q",
@@ -176,8 +177,8 @@ mod tests {
             "x-fission-params-id: a b",
             "x-fission-params-name: \u{fc}",
         ];
-        assert_eq!(told, expected);
-        let stripped = lines(Passing { strip: true, fission: true }, "/files", "/files/a", false, &[]);
+        assert_eq!(facts, expected);
+        let stripped = lines(RouteRewrite { strip: true, fission: true }, "/files", "/files/a", false, &[]);
         assert_eq!((stripped[0].as_str(), stripped.iter().any(|line| line.contains("prefix"))), ("/a", false));
         // A line break in a variable cannot inject a header.
         let broken = lines(fission, "/t/{id}", "/t/a%0d%0ax:%20y", false, &[]);

@@ -18,10 +18,10 @@ use http::Method;
 use percent_encoding::percent_decode_str;
 use smol_str::SmolStr;
 
-use crate::name_map::Names;
+use crate::name_map::NameMap;
 use group::{Group, GrowingGroup, Matcher};
 use methods::Methods;
-pub use rewrite::{Passed, Passing};
+pub use rewrite::{CompiledRewrite, RouteRewrite};
 use tree::PathRest;
 
 /// How many elements of a list are read ahead: most apps have fewer.
@@ -39,7 +39,7 @@ pub struct Route<T> {
     pub path: Box<str>,
     pub prefix: bool,
     /// Which parts of a request the function receives.
-    pub passing: Passing,
+    pub rewrite: RouteRewrite,
     /// Limits the route to this host; empty means every host.
     pub host: Box<str>,
     pub target: T,
@@ -61,7 +61,7 @@ pub struct RouteTable<T> {
     routes: Arc<[Kept<T>]>,
     every_host: Group,
     /// Rarely set.
-    by_host: Option<Arc<Names<Group>>>,
+    by_host: Option<Arc<NameMap<Group>>>,
 }
 
 /// What a table keeps of a route. How its path is matched, and for which host, follows from the
@@ -70,7 +70,7 @@ pub struct RouteTable<T> {
 struct Kept<T> {
     path: SmolStr,
     methods: Methods,
-    passed: Passed,
+    rewrite: CompiledRewrite,
     target: T,
 }
 
@@ -82,7 +82,7 @@ pub enum Lookup<'t, T> {
         path: &'t str,
         target: &'t T,
         params: Params,
-        passed: Passed,
+        rewrite: CompiledRewrite,
     },
     /// Routes match the path, but only for these other methods.
     OtherMethods(BTreeSet<&'t str>),
@@ -125,7 +125,8 @@ impl<T> RouteTable<T> {
         }
         let mut order = Vec::with_capacity(routes.len());
         let every_host = every_host.finish(&mut order);
-        let by_host: Names<Group> = by_host.into_iter().map(|(host, group)| (host, group.finish(&mut order))).collect();
+        let by_host: NameMap<Group> =
+            by_host.into_iter().map(|(host, group)| (host, group.finish(&mut order))).collect();
         let by_host = (!by_host.is_empty()).then(|| Arc::new(by_host));
         let mut routes: Vec<Option<Route<T>>> = routes.into_iter().map(Some).collect();
         let routes = order.into_iter().filter_map(|at| routes[at].take()).map(Kept::from).collect();
@@ -171,8 +172,8 @@ impl<T> RouteTable<T> {
         let for_host = self.by_host.as_ref().and_then(|groups| groups.get(host));
         for group in for_host.into_iter().chain([&self.every_host]) {
             if let Some((at, params)) = self.find_in(group, method, path, &mut refused) {
-                let Kept { path, target, passed, .. } = &self.routes[at];
-                return Lookup::Found { path, target, params, passed: *passed };
+                let Kept { path, target, rewrite, .. } = &self.routes[at];
+                return Lookup::Found { path, target, params, rewrite: *rewrite };
             }
         }
         if refused.is_empty() { Lookup::Nothing } else { Lookup::OtherMethods(refused) }
@@ -256,8 +257,8 @@ impl<T> RouteTable<T> {
 
 impl<T> From<Route<T>> for Kept<T> {
     fn from(route: Route<T>) -> Self {
-        let passed = Passed::new(&route.path, route.prefix, route.passing);
-        Self { path: route.path.into(), methods: Methods::new(&route.methods), passed, target: route.target }
+        let rewrite = CompiledRewrite::new(&route.path, route.prefix, route.rewrite);
+        Self { path: route.path.into(), methods: Methods::new(&route.methods), rewrite, target: route.target }
     }
 }
 

@@ -17,22 +17,22 @@ impl Counters {
         self.by_class[if class < 6 { class } else { 0 }].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn read(&self) -> AnswerCounts {
+    pub(crate) fn read(&self) -> ResponseCounts {
         let of = |class: usize| self.by_class[class].load(Ordering::Relaxed);
-        AnswerCounts { success: of(2), redirect: of(3), client_error: of(4), server_error: of(5) }
+        ResponseCounts { success: of(2), redirect: of(3), client_error: of(4), server_error: of(5) }
     }
 }
 
 /// Responses since the start, by status class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AnswerCounts {
+pub struct ResponseCounts {
     pub success: u64,
     pub redirect: u64,
     pub client_error: u64,
     pub server_error: u64,
 }
 
-impl AnswerCounts {
+impl ResponseCounts {
     pub fn total(&self) -> u64 {
         self.success + self.redirect + self.client_error + self.server_error
     }
@@ -42,8 +42,8 @@ impl AnswerCounts {
 pub struct Stats {
     pub connections: usize,
     /// Responses for hosts that name no app.
-    pub elsewhere: AnswerCounts,
-    pub apps: Vec<(SmolStr, AnswerCounts)>,
+    pub unmatched: ResponseCounts,
+    pub apps: Vec<(SmolStr, ResponseCounts)>,
     /// Bytes of cached files in memory.
     pub cached_bytes: u64,
 }

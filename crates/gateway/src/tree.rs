@@ -4,13 +4,13 @@
 use crate::backend::FileRef;
 use crate::files::hashed;
 use crate::files::kind::{self, Kind};
-use crate::name_map::Names;
+use crate::name_map::NameMap;
 
 /// Paths are relative, decoded and separated by `/`. A file that is not listed here cannot be
 /// served.
 #[derive(Debug, Default)]
 pub struct FileTree {
-    files: Names<TreeFile>,
+    files: NameMap<TreeFile>,
 }
 
 /// A file with its metadata, determined once.

@@ -13,7 +13,7 @@ use milepost_model::spec::FunctionPermission;
 use smol_str::SmolStr;
 
 pub use crate::files::Expires;
-pub use crate::name_map::Names;
+pub use crate::name_map::NameMap;
 use crate::routes::{Route, RouteTable};
 use crate::tree::FileTree;
 
@@ -25,9 +25,9 @@ pub struct AppView<F> {
     pub live: Option<Arc<ReleaseView<F>>>,
     pub latest: Option<Arc<ReleaseView<F>>>,
     /// Active releases by id and by tag.
-    pub releases: Names<Arc<ReleaseView<F>>>,
+    pub releases: NameMap<Arc<ReleaseView<F>>>,
     /// When the other releases expired.
-    pub expired: Arc<Names<Timestamp>>,
+    pub expired: Arc<NameMap<Timestamp>>,
 }
 
 /// One release, with every alias and pin resolved.
@@ -88,8 +88,8 @@ impl<F> ReleaseView<F> {
         let named = number(functions.len());
         let mut all = functions;
         let routes = routes.into_iter().map(|route| {
-            let Route { methods, path, prefix, passing, host, target } = route;
-            Route { methods, path, prefix, passing, host, target: number_of(target, &mut all) }
+            let Route { methods, path, prefix, rewrite, host, target } = route;
+            Route { methods, path, prefix, rewrite, host, target: number_of(target, &mut all) }
         });
         let routes = RouteTable::new(routes.collect());
         Self { id: id.into(), mounts: mounts.into(), routes, targets: all.into(), functions: named }

@@ -10,27 +10,27 @@ use futures::FutureExt;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-use crate::activity::Pulse;
+use crate::activity::Activity;
 
 /// Fails when a write was blocked for as long as `patience`, and records blocked writes in the
-/// pulse. Costs nothing while writes succeed.
-pub struct Patient<S> {
+/// activity. Costs nothing while writes succeed.
+pub struct WriteTimeout<S> {
     stream: S,
     patience: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     waiting: bool,
-    pulse: Arc<Pulse>,
+    activity: Arc<Activity>,
 }
 
-impl<S> Patient<S> {
-    pub fn new(stream: S, patience: Duration, pulse: Arc<Pulse>) -> Self {
-        Self { stream, patience, timer: None, waiting: false, pulse }
+impl<S> WriteTimeout<S> {
+    pub fn new(stream: S, patience: Duration, activity: Arc<Activity>) -> Self {
+        Self { stream, patience, timer: None, waiting: false, activity }
     }
 
     /// Records a blocked write. Only a complete flush clears it, not the next successful write.
     fn sent<T>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if polled.is_pending() {
-            self.pulse.hold_up();
+            self.activity.record_blocked_write();
         }
         self.judge(context, polled)
     }
@@ -53,13 +53,13 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(context, into)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.sent(context, polled)
@@ -81,7 +81,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_flush(context);
         if let Poll::Ready(Ok(())) = polled {
-            self.pulse.all_is_out();
+            self.activity.record_flush();
         }
         self.sent(context, polled)
     }
@@ -101,7 +101,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn fails_when_the_reader_stops() {
         let (near, mut far) = tokio::io::duplex(10);
-        let mut near = Patient::new(near, Duration::from_secs(60), Arc::default());
+        let mut near = WriteTimeout::new(near, Duration::from_secs(60), Arc::default());
         near.write_all(&[0; 10]).await.expect("it fits");
         for _ in 0..3 {
             // Slow, but still reading.
@@ -119,17 +119,17 @@ mod tests {
     #[tokio::test]
     async fn connection_is_not_idle_before_a_slow_reader_has_everything() {
         let (near, mut far) = tokio::io::duplex(10);
-        let pulse = Arc::new(Pulse::default());
-        let mut near = Patient::new(near, Duration::from_secs(60), pulse.clone());
-        drop(pulse.begin());
+        let activity = Arc::new(Activity::default());
+        let mut near = WriteTimeout::new(near, Duration::from_secs(60), activity.clone());
+        drop(activity.begin());
         near.write_all(&[0; 10]).await.expect("it fits");
-        assert_eq!(pulse.resting_since(), Some(1));
+        assert_eq!(activity.begun_if_idle(), Some(1));
         assert!(near.write(&[0; 10]).now_or_never().is_none(), "there is no room");
-        assert_eq!(pulse.resting_since(), None);
+        assert_eq!(activity.begun_if_idle(), None);
         far.read_exact(&mut [0; 10]).await.expect("it comes");
         near.write_all(&[0; 10]).await.expect("it is taken");
-        assert_eq!(pulse.resting_since(), None, "more may be waiting to be written");
+        assert_eq!(activity.begun_if_idle(), None, "more may be waiting to be written");
         near.flush().await.expect("all is out");
-        assert_eq!(pulse.resting_since(), Some(1));
+        assert_eq!(activity.begun_if_idle(), Some(1));
     }
 }

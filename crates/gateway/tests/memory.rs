@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::Method;
 use milepost_gateway::view::{AppView, Mount, ReleaseView, Target};
-use milepost_gateway::{Directory, FileRef, FileTree, Lookup, Passing, Route};
+use milepost_gateway::{Directory, FileRef, FileTree, Lookup, Route, RouteRewrite};
 use milepost_model::Digest;
 use milepost_model::spec::FunctionPermission;
 
@@ -35,7 +35,7 @@ fn route(path: &str, target: &Target<()>) -> Route<Target<()>> {
         methods,
         path: path.into(),
         prefix: false,
-        passing: Passing::default(),
+        rewrite: RouteRewrite::default(),
         host: "".into(),
         target: target.clone(),
     }

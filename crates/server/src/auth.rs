@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
 use milepost_catalog::TokenRow;
-use milepost_gateway::Seat;
+use milepost_gateway::ConnectionSlot;
 use milepost_model::{AppName, Code, Digest, IdSource, Permission, Refusal, Role};
 
 use crate::error::{ApiError, ApiResult};
@@ -82,8 +82,8 @@ impl FromRequestParts<State> for Caller {
         let token = value.to_str().ok().and_then(bearer).ok_or_else(missing)?;
         match state.catalog.token_by_hash(hash(token)).await? {
             Some(row) => {
-                if let Some(seat) = parts.extensions.get::<Seat>() {
-                    seat.vouch(&row.name);
+                if let Some(slot) = parts.extensions.get::<ConnectionSlot>() {
+                    slot.authenticate(&row.name);
                 }
                 Ok(Self(row))
             }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use milepost_blobs::{BlobError, Blobs};
 use milepost_catalog::{Catalog, CatalogError};
 use milepost_client::api::ServerFile;
-use milepost_gateway::{Gateway, GatewayError, Limits, Listener, Seats, Tls, TlsError};
+use milepost_gateway::{ConnectionLimiter, Gateway, GatewayError, Limits, Listener, Tls, TlsError};
 // Keys and tokens never come from the seeded source of tests.
 use milepost_model::{AppName, Code, OsIds, PlanName, Role};
 use milepost_runtime::sandbox::ClosedPorts;
@@ -235,7 +235,7 @@ impl Server {
         let runtime = self.state.plane.runtime.clone();
         let state = self.state.clone();
         let router = router::build(self.state);
-        let rules = door::Rules { rest: self.settings.rest, seats: Seats::new(self.doors.api_seats()) };
+        let rules = door::Rules { rest: self.settings.rest, limiter: ConnectionLimiter::new(self.doors.api_limits()) };
         let serving = tokio::spawn(door::serve(self.listener, router, rules, stop.clone()));
         let abort = serving.abort_handle();
         let gateway = self.gateway.map(|(gateway, door)| {

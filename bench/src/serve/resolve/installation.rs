@@ -11,7 +11,7 @@ use http::Response;
 use http_body_util::Full;
 use milepost_gateway::view::{AppView, Mount, ReleaseView, Target};
 use milepost_gateway::{
-    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, LoadFailure, Passing, RequestBody, Route,
+    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, LoadFailure, RequestBody, Route, RouteRewrite,
 };
 use milepost_model::Digest;
 use milepost_model::spec::FunctionPermission;
@@ -138,7 +138,7 @@ fn route(path: &str, target: &Target<()>) -> Route<Target<()>> {
         methods,
         path: path.into(),
         prefix: false,
-        passing: Passing::default(),
+        rewrite: RouteRewrite::default(),
         host: "".into(),
         target: target.clone(),
     }

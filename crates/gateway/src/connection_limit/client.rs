@@ -20,14 +20,14 @@ impl From<Option<IpAddr>> for Client {
 /// Who a connection is counted for: its client, or the token or app that a request on it has shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Holder {
-    Stranger(Client),
+    Anonymous(Client),
     /// The hash of a name.
-    Known(u64),
+    Authenticated(u64),
 }
 
 impl Holder {
-    pub(super) fn is_known(self) -> bool {
-        matches!(self, Self::Known(_))
+    pub(super) fn is_authenticated(self) -> bool {
+        matches!(self, Self::Authenticated(_))
     }
 }
 

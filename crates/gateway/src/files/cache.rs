@@ -22,17 +22,17 @@ use crate::settings::Settings;
 use crate::tree::TreeFile;
 
 use super::compress;
-use super::disk_cache::{self, Shelf};
+use super::disk_cache::{self, DiskCache};
 use super::encoding::{Accepts, Coding};
 use super::kind::Kind;
 
 /// Larger files are streamed.
 pub(super) const LARGEST_IN_MEMORY: u64 = 256 << 10;
 /// How long the first request waits for a compressed copy.
-const PATIENCE: Duration = Duration::from_secs(2);
+const COMPRESSION_WAIT: Duration = Duration::from_secs(2);
 
 /// A copy of a file with its headers.
-pub(crate) struct Copy {
+pub(crate) struct CachedCopy {
     /// In the order in which they are sent. Each response adds its release.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) etag: HeaderValue,
@@ -46,7 +46,7 @@ pub(super) enum Content {
     /// Streamed from the location that the request's own view gives.
     Plain,
     /// Streamed from the on-disk cache.
-    Pressed,
+    Compressed,
     /// Compression did not pay.
     Nothing,
 }
@@ -77,28 +77,28 @@ impl Hash for Key {
 #[derive(Clone)]
 struct ByBytes;
 
-impl Weighter<Key, Arc<Copy>> for ByBytes {
-    fn weight(&self, _: &Key, copy: &Arc<Copy>) -> u64 {
+impl Weighter<Key, Arc<CachedCopy>> for ByBytes {
+    fn weight(&self, _: &Key, copy: &Arc<CachedCopy>) -> u64 {
         let body = if let Content::Memory(bytes) = &copy.content { bytes.len() as u64 } else { 0 };
         body + 1024
     }
 }
 
-type Making = Shared<BoxFuture<'static, Option<Arc<Copy>>>>;
+type Pending = Shared<BoxFuture<'static, Option<Arc<CachedCopy>>>>;
 
-pub(crate) struct Store<B> {
+pub(crate) struct FileCache<B> {
     pub(super) backend: Arc<B>,
-    cache: Cache<Key, Arc<Copy>, ByBytes, RandomState>,
-    pub(super) shelf: Option<Shelf>,
-    making: Mutex<HashMap<(Digest, Coding, usize), Making>>,
+    cache: Cache<Key, Arc<CachedCopy>, ByBytes, RandomState>,
+    pub(super) disk: Option<DiskCache>,
+    pending: Mutex<HashMap<(Digest, Coding, usize), Pending>>,
     /// One at a time, so that compression cannot starve requests of CPU.
-    pressing: Semaphore,
+    compressing: Semaphore,
     cache_control: HeaderValue,
 }
 
-impl<B: Backend> Store<B> {
+impl<B: Backend> FileCache<B> {
     pub(crate) fn open(settings: &Settings, cache_control: HeaderValue, backend: Arc<B>) -> io::Result<Self> {
-        let shelf = settings.cache_folder.as_ref().map(|folder| Shelf::open(folder.clone(), settings.cache_disk));
+        let disk = settings.cache_folder.as_ref().map(|folder| DiskCache::open(folder.clone(), settings.cache_disk));
         Ok(Self {
             backend,
             cache: Cache::with(
@@ -108,9 +108,9 @@ impl<B: Backend> Store<B> {
                 RandomState::default(),
                 quick_cache::sync::DefaultLifecycle::default(),
             ),
-            shelf: shelf.transpose()?,
-            making: Mutex::default(),
-            pressing: Semaphore::new(1),
+            disk: disk.transpose()?,
+            pending: Mutex::default(),
+            compressing: Semaphore::new(1),
             cache_control,
         })
     }
@@ -121,19 +121,23 @@ impl<B: Backend> Store<B> {
 
     /// Returns the copy to send if it is known without waiting. `Ok(None)`: the client accepts
     /// none.
-    pub(super) fn at_hand(&self, file: &TreeFile, headers: &HeaderMap) -> Result<Option<Arc<Copy>>, Waiting> {
+    pub(super) fn cached_copy(
+        &self,
+        file: &TreeFile,
+        headers: &HeaderMap,
+    ) -> Result<Option<Arc<CachedCopy>>, NotInMemory> {
         let accepts = Accepts::read(headers);
         for coding in accepts.in_order() {
             if coding == Coding::Identity {
-                return self.cache.get(&Key::new(file, coding)).map(Some).ok_or(Waiting);
+                return self.cache.get(&Key::new(file, coding)).map(Some).ok_or(NotInMemory);
             }
-            if !self.may_press(file) {
+            if !self.may_compress(file) {
                 continue;
             }
             match self.cache.get(&Key::new(file, coding)) {
                 Some(copy) if matches!(copy.content, Content::Nothing) => {}
                 Some(copy) => return Ok(Some(copy)),
-                None => return Err(Waiting),
+                None => return Err(NotInMemory),
             }
         }
         Ok(None)
@@ -144,22 +148,22 @@ impl<B: Backend> Store<B> {
         self: &Arc<Self>,
         file: &TreeFile,
         headers: &HeaderMap,
-    ) -> io::Result<Option<Arc<Copy>>> {
+    ) -> io::Result<Option<Arc<CachedCopy>>> {
         let accepts = Accepts::read(headers);
         for coding in accepts.in_order() {
             if coding == Coding::Identity {
                 return self.plain(file).await.map(Some);
             }
-            if !self.may_press(file) {
+            if !self.may_compress(file) {
                 continue;
             }
-            let making = self.pressed(file, coding);
+            let pending = self.compressed(file, coding);
             let copy = if !accepts.takes_plain() {
-                making.await
+                pending.await
             } else if file.at.size <= compress::WORTH_WAITING {
-                tokio::time::timeout(PATIENCE, making).await.ok().flatten()
+                tokio::time::timeout(COMPRESSION_WAIT, pending).await.ok().flatten()
             } else {
-                making.now_or_never().flatten()
+                pending.now_or_never().flatten()
             };
             if let Some(copy) = copy.filter(|copy| !matches!(copy.content, Content::Nothing)) {
                 return Ok(Some(copy));
@@ -173,12 +177,12 @@ impl<B: Backend> Store<B> {
     }
 
     /// Without an on-disk cache only files that fit into memory are compressed.
-    fn may_press(&self, file: &TreeFile) -> bool {
+    fn may_compress(&self, file: &TreeFile) -> bool {
         compress::is_worth_trying(file.at.size, file.kind.compressible)
-            && (self.shelf.is_some() || file.at.size <= LARGEST_IN_MEMORY)
+            && (self.disk.is_some() || file.at.size <= LARGEST_IN_MEMORY)
     }
 
-    async fn plain(&self, file: &TreeFile) -> io::Result<Arc<Copy>> {
+    async fn plain(&self, file: &TreeFile) -> io::Result<Arc<CachedCopy>> {
         let key = Key::new(file, Coding::Identity);
         self.cache
             .get_or_insert_async(&key, async {
@@ -210,59 +214,59 @@ impl<B: Backend> Store<B> {
 
     /// Starts compressing a copy, or joins the task that does. The task completes even if its
     /// waiters leave.
-    fn pressed(self: &Arc<Self>, file: &TreeFile, coding: Coding) -> Making {
+    fn compressed(self: &Arc<Self>, file: &TreeFile, coding: Coding) -> Pending {
         let key = Key::new(file, coding);
         let entry = (key.digest, key.coding, key.kind);
         if let Some(copy) = self.cache.get(&key) {
             return std::future::ready(Some(copy)).boxed().shared();
         }
-        let mut making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(other) = making.get(&entry) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(other) = pending.get(&entry) {
             return other.clone();
         }
         let (store, file) = (self.clone(), *file);
         let work = async move {
             let made = store.make(&file, coding).await;
             let made =
-                made.inspect_err(|error| tracing::warn!(%error, digest = %file.at.digest, "a file was not pressed"));
+                made.inspect_err(|error| tracing::warn!(%error, digest = %file.at.digest, "a file was not compressed"));
             let copy = made.ok().map(Arc::new);
             if let Some(copy) = &copy {
                 store.cache.insert(key, copy.clone());
             }
-            store.making.lock().unwrap_or_else(PoisonError::into_inner).remove(&entry);
+            store.pending.lock().unwrap_or_else(PoisonError::into_inner).remove(&entry);
             copy
         };
         let work = work.boxed().shared();
-        making.insert(entry, work.clone());
-        drop(making);
+        pending.insert(entry, work.clone());
+        drop(pending);
         tokio::spawn(work.clone());
         work
     }
 
-    async fn make(self: &Arc<Self>, file: &TreeFile, coding: Coding) -> io::Result<Copy> {
-        let _permit = self.pressing.acquire().await.map_err(io::Error::other)?;
+    async fn make(self: &Arc<Self>, file: &TreeFile, coding: Coding) -> io::Result<CachedCopy> {
+        let _permit = self.compressing.acquire().await.map_err(io::Error::other)?;
         let (store, digest) = (self.clone(), file.at.digest);
-        let found = blocking(move || Ok(store.shelf.as_ref().and_then(|shelf| shelf.load(&digest, coding)))).await?;
-        let pressed = match found {
-            Some(disk_cache::Copy::Pressed(bytes)) => Some(bytes),
-            Some(disk_cache::Copy::DoesNotPay) => None,
+        let found = blocking(move || Ok(store.disk.as_ref().and_then(|disk| disk.load(&digest, coding)))).await?;
+        let compressed = match found {
+            Some(disk_cache::DiskCopy::Compressed(bytes)) => Some(bytes),
+            Some(disk_cache::DiskCopy::DoesNotPay) => None,
             None => {
                 let plain = self.whole(file).await?;
                 let store = self.clone();
                 blocking(move || {
-                    let pressed = compress::press(&plain, coding)?;
-                    if let Some(shelf) = &store.shelf {
-                        shelf.store(&digest, coding, pressed.as_ref())?;
+                    let compressed = compress::compress(&plain, coding)?;
+                    if let Some(disk) = &store.disk {
+                        disk.store(&digest, coding, compressed.as_ref())?;
                     }
-                    Ok(pressed)
+                    Ok(compressed)
                 })
                 .await?
             }
         };
-        let size = pressed.as_ref().map_or(0, |bytes| bytes.len() as u64);
-        let content = match pressed {
+        let size = compressed.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        let content = match compressed {
             None => Content::Nothing,
-            Some(_) if size > LARGEST_IN_MEMORY => Content::Pressed,
+            Some(_) if size > LARGEST_IN_MEMORY => Content::Compressed,
             Some(bytes) => Content::Memory(bytes),
         };
         Ok(self.copy(file, coding, size, content))
@@ -283,7 +287,7 @@ impl<B: Backend> Store<B> {
         Ok(bytes.freeze())
     }
 
-    fn copy(&self, file: &TreeFile, coding: Coding, size: u64, content: Content) -> Copy {
+    fn copy(&self, file: &TreeFile, coding: Coding, size: u64, content: Content) -> CachedCopy {
         let etag = etag(&file.at.digest, coding);
         let Kind { content_type, .. } = file.kind;
         let mut headers = vec![
@@ -297,13 +301,13 @@ impl<B: Backend> Store<B> {
         if coding != Coding::Identity {
             headers.push((header::CONTENT_ENCODING, HeaderValue::from_static(coding.name())));
         }
-        Copy { headers, etag, coding, size, content }
+        CachedCopy { headers, etag, coding, size, content }
     }
 }
 
-impl Copy {
+impl CachedCopy {
     /// Fills the headers of a response into the request's map, which has enough capacity already.
-    pub(super) fn say(
+    pub(super) fn headers(
         &self,
         mut into: HeaderMap,
         release: &HeaderValue,
@@ -323,7 +327,7 @@ impl Copy {
 
 /// The copy is not in memory.
 #[derive(Debug)]
-pub(super) struct Waiting;
+pub(super) struct NotInMemory;
 
 fn etag(digest: &Digest, coding: Coding) -> HeaderValue {
     let tag = match coding {

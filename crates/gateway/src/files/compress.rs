@@ -18,14 +18,14 @@ pub(super) fn is_worth_trying(size: u64, compressible: bool) -> bool {
 
 /// Compresses the bytes, or returns `None` if that saves less than a tenth. Slow: do not call it on
 /// a runtime thread.
-pub(super) fn press(plain: &[u8], coding: Coding) -> io::Result<Option<Bytes>> {
-    let pressed = match coding {
+pub(super) fn compress(plain: &[u8], coding: Coding) -> io::Result<Option<Bytes>> {
+    let compressed = match coding {
         Coding::Identity => return Ok(None),
         Coding::Gzip => gzip(plain)?,
         Coding::Brotli => brotli(plain)?,
     };
-    let saved_enough = pressed.len() <= plain.len() - plain.len() / 10;
-    Ok(saved_enough.then(|| Bytes::from(pressed)))
+    let saved_enough = compressed.len() <= plain.len() - plain.len() / 10;
+    Ok(saved_enough.then(|| Bytes::from(compressed)))
 }
 
 fn gzip(plain: &[u8]) -> io::Result<Vec<u8>> {
@@ -36,12 +36,12 @@ fn gzip(plain: &[u8]) -> io::Result<Vec<u8>> {
 
 fn brotli(plain: &[u8]) -> io::Result<Vec<u8>> {
     let quality = if plain.len() <= 256 << 10 { 9 } else { 6 };
-    let mut pressed = Vec::with_capacity(plain.len() / 2);
-    let mut writer = brotli::CompressorWriter::new(&mut pressed, 64 << 10, quality, 22);
+    let mut compressed = Vec::with_capacity(plain.len() / 2);
+    let mut writer = brotli::CompressorWriter::new(&mut compressed, 64 << 10, quality, 22);
     writer.write_all(plain)?;
     writer.flush()?;
     drop(writer);
-    Ok(pressed)
+    Ok(compressed)
 }
 
 #[cfg(test)]
@@ -53,11 +53,11 @@ mod tests {
     #[test]
     fn compressed_bytes_round_trip() {
         let plain = "Some words that come again and again. ".repeat(100);
-        let gzip = press(plain.as_bytes(), Coding::Gzip).expect("it is pressed").expect("it saves");
+        let gzip = compress(plain.as_bytes(), Coding::Gzip).expect("it is compressed").expect("it saves");
         let mut back = String::new();
         flate2::read::GzDecoder::new(&gzip[..]).read_to_string(&mut back).expect("it is gzip");
         assert_eq!(back, plain);
-        let brotli = press(plain.as_bytes(), Coding::Brotli).expect("it is pressed").expect("it saves");
+        let brotli = compress(plain.as_bytes(), Coding::Brotli).expect("it is compressed").expect("it saves");
         let mut back = String::new();
         brotli::Decompressor::new(&brotli[..], 4096).read_to_string(&mut back).expect("it is brotli");
         assert_eq!(back, plain);
@@ -72,7 +72,7 @@ mod tests {
         });
         let noise: Vec<u8> = noise.take(4096).collect();
         for coding in [Coding::Gzip, Coding::Brotli, Coding::Identity] {
-            assert_eq!(press(&noise, coding).expect("it is tried"), None);
+            assert_eq!(compress(&noise, coding).expect("it is tried"), None);
         }
         assert!(is_worth_trying(256, true) && is_worth_trying(8 << 20, true));
         assert!(!is_worth_trying(255, true) && !is_worth_trying((8 << 20) + 1, true) && !is_worth_trying(4096, false));

@@ -17,7 +17,7 @@ use super::encoding::Coding;
 const MARK: &[u8; 8] = b"mppress1";
 pub(super) const HEAD: u64 = 48;
 
-pub(super) struct Shelf {
+pub(super) struct DiskCache {
     folder: PathBuf,
     budget: u64,
     used: AtomicU64,
@@ -25,12 +25,12 @@ pub(super) struct Shelf {
 }
 
 /// The cached result for a file.
-pub(super) enum Copy {
-    Pressed(Bytes),
+pub(super) enum DiskCopy {
+    Compressed(Bytes),
     DoesNotPay,
 }
 
-impl Shelf {
+impl DiskCache {
     pub(super) fn open(folder: PathBuf, budget: u64) -> io::Result<Self> {
         fs::create_dir_all(&folder)?;
         let used = copies(&folder)?.iter().map(|copy| copy.size).sum();
@@ -43,7 +43,7 @@ impl Shelf {
     }
 
     /// Returns a copy if it is intact. Otherwise it counts as missing and is overwritten later.
-    pub(super) fn load(&self, digest: &Digest, coding: Coding) -> Option<Copy> {
+    pub(super) fn load(&self, digest: &Digest, coding: Coding) -> Option<DiskCopy> {
         let mut file = fs::File::open(self.path(digest, coding)).ok()?;
         let mut head = [0; HEAD as usize];
         file.read_exact(&mut head).ok()?;
@@ -58,11 +58,11 @@ impl Shelf {
         if Digest::of(&bytes).as_bytes() != sum {
             return None;
         }
-        Some(if bytes.is_empty() { Copy::DoesNotPay } else { Copy::Pressed(bytes.into()) })
+        Some(if bytes.is_empty() { DiskCopy::DoesNotPay } else { DiskCopy::Compressed(bytes.into()) })
     }
 
-    pub(super) fn store(&self, digest: &Digest, coding: Coding, pressed: Option<&Bytes>) -> io::Result<()> {
-        let bytes = pressed.map_or(&[][..], |pressed| pressed);
+    pub(super) fn store(&self, digest: &Digest, coding: Coding, compressed: Option<&Bytes>) -> io::Result<()> {
+        let bytes = compressed.map_or(&[][..], |compressed| compressed);
         let path = self.path(digest, coding);
         let folder = path.parent().unwrap_or(&self.folder);
         fs::create_dir_all(folder)?;
@@ -106,12 +106,12 @@ struct OnDisk {
 
 fn copies(folder: &Path) -> io::Result<Vec<OnDisk>> {
     let mut found = Vec::new();
-    for shelf in fs::read_dir(folder)? {
-        let shelf = shelf?.path();
-        if !shelf.is_dir() {
+    for shard in fs::read_dir(folder)? {
+        let shard = shard?.path();
+        if !shard.is_dir() {
             continue;
         }
-        for entry in fs::read_dir(shelf)? {
+        for entry in fs::read_dir(shard)? {
             let entry = entry?;
             // Another process may be removing the same file.
             let Ok(facts) = entry.metadata() else { continue };
@@ -134,10 +134,10 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn pressed(copy: Option<Copy>) -> Option<Bytes> {
+    fn compressed(copy: Option<DiskCopy>) -> Option<Bytes> {
         match copy {
-            Some(Copy::Pressed(bytes)) => Some(bytes),
-            Some(Copy::DoesNotPay) | None => None,
+            Some(DiskCopy::Compressed(bytes)) => Some(bytes),
+            Some(DiskCopy::DoesNotPay) | None => None,
         }
     }
 
@@ -145,38 +145,38 @@ mod tests {
     fn copies_survive_a_restart_and_damaged_ones_are_ignored() {
         let folder = tempfile::tempdir().expect("a folder");
         let digest = Digest::of(b"source");
-        let bytes = Bytes::from_static(b"pressed bytes");
-        let shelf = Shelf::open(folder.path().join("a/b"), 1 << 20).expect("it opens");
-        assert!(shelf.load(&digest, Coding::Gzip).is_none());
-        shelf.store(&digest, Coding::Gzip, Some(&bytes)).expect("it is stored");
-        shelf.store(&digest, Coding::Brotli, None).expect("it is stored");
+        let bytes = Bytes::from_static(b"compressed bytes");
+        let disk = DiskCache::open(folder.path().join("a/b"), 1 << 20).expect("it opens");
+        assert!(disk.load(&digest, Coding::Gzip).is_none());
+        disk.store(&digest, Coding::Gzip, Some(&bytes)).expect("it is stored");
+        disk.store(&digest, Coding::Brotli, None).expect("it is stored");
 
-        let shelf = Shelf::open(folder.path().join("a/b"), 1 << 20).expect("it opens again");
-        assert_eq!(shelf.used.load(Ordering::Relaxed), 13 + 2 * HEAD);
-        assert_eq!(pressed(shelf.load(&digest, Coding::Gzip)), Some(bytes));
-        assert!(matches!(shelf.load(&digest, Coding::Brotli), Some(Copy::DoesNotPay)));
+        let disk = DiskCache::open(folder.path().join("a/b"), 1 << 20).expect("it opens again");
+        assert_eq!(disk.used.load(Ordering::Relaxed), 13 + 2 * HEAD);
+        assert_eq!(compressed(disk.load(&digest, Coding::Gzip)), Some(bytes));
+        assert!(matches!(disk.load(&digest, Coding::Brotli), Some(DiskCopy::DoesNotPay)));
 
-        let path = shelf.path(&digest, Coding::Gzip);
+        let path = disk.path(&digest, Coding::Gzip);
         let whole = fs::read(&path).expect("it is there");
         let mut changed = whole.clone();
         changed[HEAD as usize] ^= 1;
         for damaged in [&whole[..whole.len() - 1], &whole[..10], &[], &changed] {
             fs::write(&path, damaged).expect("it is damaged");
-            assert!(shelf.load(&digest, Coding::Gzip).is_none(), "{} bytes", damaged.len());
+            assert!(disk.load(&digest, Coding::Gzip).is_none(), "{} bytes", damaged.len());
         }
     }
 
     #[test]
     fn evicts_the_oldest_copies_over_budget() {
         let folder = tempfile::tempdir().expect("a folder");
-        let shelf = Shelf::open(folder.path().to_owned(), 10 * (1000 + HEAD)).expect("it opens");
+        let disk = DiskCache::open(folder.path().to_owned(), 10 * (1000 + HEAD)).expect("it opens");
         let bytes = Bytes::from(vec![7; 1000]);
         for number in 0..30_u8 {
-            shelf.store(&Digest::of(&[number]), Coding::Gzip, Some(&bytes)).expect("it is stored");
+            disk.store(&Digest::of(&[number]), Coding::Gzip, Some(&bytes)).expect("it is stored");
         }
         let left = copies(folder.path()).expect("a list");
         assert!((1..=10).contains(&left.len()), "{}", left.len());
-        assert_eq!(shelf.used.load(Ordering::Relaxed), left.len() as u64 * (1000 + HEAD));
-        assert!(shelf.load(&Digest::of(&[29]), Coding::Gzip).is_some());
+        assert_eq!(disk.used.load(Ordering::Relaxed), left.len() as u64 * (1000 + HEAD));
+        assert!(disk.load(&Digest::of(&[29]), Coding::Gzip).is_some());
     }
 }

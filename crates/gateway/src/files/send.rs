@@ -13,13 +13,13 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use tokio_util::io::ReaderStream;
 
 use crate::backend::Backend;
-use crate::body::AnswerBody;
-use crate::gateway::Answering;
+use crate::body::ResponseBody;
+use crate::gateway::ResponseFuture;
 use crate::problem::{MILEPOST_RELEASE, Problem};
 use crate::request_id;
 use crate::tree::TreeFile;
 
-use super::cache::{Content, Copy, Store};
+use super::cache::{CachedCopy, Content, FileCache};
 use super::conditions::{self, Verdict};
 use super::disk_cache;
 use super::encoding::Coding;
@@ -35,7 +35,7 @@ pub(crate) enum Status {
 }
 
 /// A response with a file.
-pub(crate) struct Sending {
+pub(crate) struct FileResponse {
     file: TreeFile,
     status: Status,
     head_only: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Sending {
     again: bool,
 }
 
-type Answer<B> = Response<AnswerBody<<B as Backend>::Body>>;
+type HttpResponse<B> = Response<ResponseBody<<B as Backend>::Body>>;
 
 enum Plan {
     Whole,
@@ -58,7 +58,7 @@ enum Plan {
     Unsatisfiable,
 }
 
-impl Sending {
+impl FileResponse {
     pub(crate) fn new(
         file: TreeFile,
         status: Status,
@@ -79,28 +79,28 @@ impl Sending {
     }
 
     /// Responds at once when the bytes are in memory, otherwise when they are available.
-    pub(crate) fn start<B: Backend>(self, store: &Arc<Store<B>>) -> Answering<B> {
-        match store.at_hand(&self.file, &self.headers) {
+    pub(crate) fn start<B: Backend>(self, store: &Arc<FileCache<B>>) -> ResponseFuture<B> {
+        match store.cached_copy(&self.file, &self.headers) {
             Ok(Some(copy)) => match (self.plan(&copy), &copy.content) {
                 (Plan::Whole, Content::Memory(bytes)) => {
                     let bytes = bytes.clone();
-                    Answering::ready(self.whole(&copy, AnswerBody::bytes(bytes)))
+                    ResponseFuture::ready(self.whole(&copy, ResponseBody::bytes(bytes)))
                 }
-                (Plan::NotModified, _) => Answering::ready(self.not_modified(&copy)),
+                (Plan::NotModified, _) => ResponseFuture::ready(self.not_modified(&copy)),
                 (plan, _) => {
                     let store = store.clone();
-                    Answering::later(async move { self.carry_out(plan, &copy, &store).await })
+                    ResponseFuture::later(async move { self.carry_out(plan, &copy, &store).await })
                 }
             },
-            Ok(None) => Answering::ready(self.not_acceptable()),
+            Ok(None) => ResponseFuture::ready(self.not_acceptable()),
             Err(_) => {
                 let store = store.clone();
-                Answering::later(async move { self.obtain(&store).await })
+                ResponseFuture::later(async move { self.obtain(&store).await })
             }
         }
     }
 
-    async fn obtain<B: Backend>(self, store: &Arc<Store<B>>) -> Answer<B> {
+    async fn obtain<B: Backend>(self, store: &Arc<FileCache<B>>) -> HttpResponse<B> {
         match store.obtain(&self.file, &self.headers).await {
             Ok(Some(copy)) => {
                 let plan = self.plan(&copy);
@@ -111,7 +111,7 @@ impl Sending {
         }
     }
 
-    fn plan(&self, copy: &Copy) -> Plan {
+    fn plan(&self, copy: &CachedCopy) -> Plan {
         if self.status == Status::NotFound {
             return Plan::Whole;
         }
@@ -133,12 +133,17 @@ impl Sending {
         }
     }
 
-    async fn carry_out<B: Backend>(self, plan: Plan, copy: &Arc<Copy>, store: &Arc<Store<B>>) -> Answer<B> {
+    async fn carry_out<B: Backend>(
+        self,
+        plan: Plan,
+        copy: &Arc<CachedCopy>,
+        store: &Arc<FileCache<B>>,
+    ) -> HttpResponse<B> {
         match plan {
             Plan::NotModified => self.not_modified(copy),
             Plan::PreconditionFailed => self.precondition_failed(),
             Plan::Unsatisfiable => self.unsatisfiable(copy.size),
-            Plan::Whole if self.head_only => self.whole(copy, AnswerBody::empty()),
+            Plan::Whole if self.head_only => self.whole(copy, ResponseBody::empty()),
             Plan::Whole => match body(store, &self.file, copy, 0..copy.size).await {
                 Ok(body) => self.whole(copy, body),
                 Err(error) => self.once_more(copy, store, &error).await,
@@ -154,10 +159,10 @@ impl Sending {
     /// Compresses a copy that disappeared from the disk again, or sends the plain file.
     fn once_more<'s, B: Backend>(
         mut self,
-        copy: &Copy,
-        store: &'s Arc<Store<B>>,
+        copy: &CachedCopy,
+        store: &'s Arc<FileCache<B>>,
         error: &io::Error,
-    ) -> BoxFuture<'s, Answer<B>> {
+    ) -> BoxFuture<'s, HttpResponse<B>> {
         if self.again || copy.coding == Coding::Identity {
             return std::future::ready(self.unreadable(error)).boxed();
         }
@@ -165,23 +170,23 @@ impl Sending {
         self.obtain(store).boxed()
     }
 
-    fn whole<B>(self, copy: &Copy, body: AnswerBody<B>) -> Response<AnswerBody<B>> {
-        let body = if self.head_only { AnswerBody::empty() } else { body };
+    fn whole<B>(self, copy: &CachedCopy, body: ResponseBody<B>) -> Response<ResponseBody<B>> {
+        let body = if self.head_only { ResponseBody::empty() } else { body };
         let mut response = Response::new(body);
         if self.status == Status::NotFound {
             *response.status_mut() = StatusCode::NOT_FOUND;
         }
-        *response.headers_mut() = copy.say(self.headers, &self.release, self.cache_control);
+        *response.headers_mut() = copy.headers(self.headers, &self.release, self.cache_control);
         if self.head_only {
             response.headers_mut().insert(header::CONTENT_LENGTH, copy.size.into());
         }
         response
     }
 
-    fn not_modified<B>(self, copy: &Copy) -> Response<AnswerBody<B>> {
-        let mut response = Response::new(AnswerBody::empty());
+    fn not_modified<B>(self, copy: &CachedCopy) -> Response<ResponseBody<B>> {
+        let mut response = Response::new(ResponseBody::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        let mut headers = copy.say(self.headers, &self.release, self.cache_control);
+        let mut headers = copy.headers(self.headers, &self.release, self.cache_control);
         for about_content in [header::CONTENT_TYPE, header::CONTENT_ENCODING, header::X_CONTENT_TYPE_OPTIONS] {
             headers.remove(about_content);
         }
@@ -189,17 +194,22 @@ impl Sending {
         response
     }
 
-    fn part<B>(self, copy: &Copy, range: &Range<u64>, body: AnswerBody<B>) -> Response<AnswerBody<B>> {
+    fn part<B>(self, copy: &CachedCopy, range: &Range<u64>, body: ResponseBody<B>) -> Response<ResponseBody<B>> {
         let mut response = Response::new(body);
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-        *response.headers_mut() = copy.say(self.headers, &self.release, self.cache_control);
+        *response.headers_mut() = copy.headers(self.headers, &self.release, self.cache_control);
         if let Ok(value) = HeaderValue::from_str(&content_range(range, copy.size)) {
             response.headers_mut().insert(header::CONTENT_RANGE, value);
         }
         response
     }
 
-    fn parts<B: Backend>(self, copy: &Arc<Copy>, ranges: Vec<Range<u64>>, store: &Arc<Store<B>>) -> Answer<B> {
+    fn parts<B: Backend>(
+        self,
+        copy: &Arc<CachedCopy>,
+        ranges: Vec<Range<u64>>,
+        store: &Arc<FileCache<B>>,
+    ) -> HttpResponse<B> {
         let boundary = request_id::new();
         let mut pieces = Vec::new();
         let mut length = 0;
@@ -223,37 +233,37 @@ impl Sending {
             }
         });
         let stream = parts.try_flatten().chain(stream::once(async move { Ok(end) })).boxed();
-        let mut response = Response::new(AnswerBody::stream(stream, length));
+        let mut response = Response::new(ResponseBody::stream(stream, length));
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-        *response.headers_mut() = copy.say(self.headers, &self.release, self.cache_control);
+        *response.headers_mut() = copy.headers(self.headers, &self.release, self.cache_control);
         if let Ok(value) = HeaderValue::from_str(&format!("multipart/byteranges; boundary={boundary}")) {
             response.headers_mut().insert(header::CONTENT_TYPE, value);
         }
         response
     }
 
-    fn problem<B>(self, problem: Problem) -> Response<AnswerBody<B>> {
-        problem.header(MILEPOST_RELEASE, self.release).answer(&self.headers, self.head_only)
+    fn problem<B>(self, problem: Problem) -> Response<ResponseBody<B>> {
+        problem.header(MILEPOST_RELEASE, self.release).into_response(&self.headers, self.head_only)
     }
 
-    fn precondition_failed<B>(self) -> Response<AnswerBody<B>> {
+    fn precondition_failed<B>(self) -> Response<ResponseBody<B>> {
         let detail = "The file is not the one that the request was made for.";
         self.problem(Problem::new(StatusCode::PRECONDITION_FAILED, "precondition_failed", detail))
     }
 
-    fn unsatisfiable<B>(self, size: u64) -> Response<AnswerBody<B>> {
+    fn unsatisfiable<B>(self, size: u64) -> Response<ResponseBody<B>> {
         let detail = format!("The file has {size} bytes, and the range is behind its end.");
         let problem = Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "range_not_satisfiable", detail);
         let Ok(size) = HeaderValue::from_str(&format!("bytes */{size}")) else { return self.problem(problem) };
         self.problem(problem.header(header::CONTENT_RANGE, size))
     }
 
-    fn not_acceptable<B>(self) -> Response<AnswerBody<B>> {
+    fn not_acceptable<B>(self) -> Response<ResponseBody<B>> {
         let detail = "The file is not there in an encoding that the request accepts.";
         self.problem(Problem::new(StatusCode::NOT_ACCEPTABLE, "encoding_not_acceptable", detail))
     }
 
-    fn unreadable<B>(self, error: &io::Error) -> Response<AnswerBody<B>> {
+    fn unreadable<B>(self, error: &io::Error) -> Response<ResponseBody<B>> {
         let id = request_id::new();
         tracing::error!(%error, digest = %self.file.at.digest, request = %id, "a file could not be read");
         let detail = "The file could not be read.";
@@ -267,28 +277,28 @@ fn content_range(range: &Range<u64>, size: u64) -> String {
 }
 
 async fn body<B: Backend>(
-    store: &Arc<Store<B>>,
+    store: &Arc<FileCache<B>>,
     file: &TreeFile,
-    copy: &Copy,
+    copy: &CachedCopy,
     range: Range<u64>,
-) -> io::Result<AnswerBody<B::Body>> {
+) -> io::Result<ResponseBody<B::Body>> {
     if let Content::Memory(bytes) = &copy.content {
-        return Ok(AnswerBody::bytes(slice(bytes, &range)));
+        return Ok(ResponseBody::bytes(slice(bytes, &range)));
     }
     let length = range.end - range.start;
-    Ok(AnswerBody::stream(read(store, file, copy, range).await?, length))
+    Ok(ResponseBody::stream(read(store, file, copy, range).await?, length))
 }
 
 async fn read<B: Backend>(
-    store: &Store<B>,
+    store: &FileCache<B>,
     file: &TreeFile,
-    copy: &Copy,
+    copy: &CachedCopy,
     range: Range<u64>,
 ) -> io::Result<BoxStream<'static, io::Result<Bytes>>> {
     match &copy.content {
         Content::Memory(bytes) => Ok(stream::iter([Ok(slice(bytes, &range))]).boxed()),
         Content::Plain => store.backend.stream(&file.at, range).await,
-        Content::Pressed => match open_pressed(store, file, copy, range).await {
+        Content::Compressed => match open_compressed(store, file, copy, range).await {
             Ok(stream) => Ok(stream),
             Err(error) => {
                 // The cache directory was cleared: the next request creates the copy again.
@@ -305,14 +315,14 @@ fn slice(bytes: &Bytes, range: &Range<u64>) -> Bytes {
     bytes.slice(at(range.start)..at(range.end))
 }
 
-async fn open_pressed<B>(
-    store: &Store<B>,
+async fn open_compressed<B>(
+    store: &FileCache<B>,
     file: &TreeFile,
-    copy: &Copy,
+    copy: &CachedCopy,
     range: Range<u64>,
 ) -> io::Result<BoxStream<'static, io::Result<Bytes>>> {
-    let shelf = store.shelf.as_ref().ok_or(io::ErrorKind::NotFound)?;
-    let mut on_disk = tokio::fs::File::open(shelf.path(&file.at.digest, copy.coding)).await?;
+    let disk = store.disk.as_ref().ok_or(io::ErrorKind::NotFound)?;
+    let mut on_disk = tokio::fs::File::open(disk.path(&file.at.digest, copy.coding)).await?;
     if on_disk.metadata().await?.len() != copy.size + disk_cache::HEAD {
         return Err(io::ErrorKind::NotFound.into());
     }

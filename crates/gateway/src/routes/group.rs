@@ -6,7 +6,7 @@ use std::sync::Arc;
 use regex_lite::Regex;
 
 use super::pattern::{self, RoutePattern};
-use super::tree::{Growing, Place, Tree};
+use super::tree::{Growing, PathEnd, Tree};
 use super::{Route, RouteError};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,12 +67,12 @@ impl GrowingGroup {
     pub(super) fn add<T>(&mut self, route: &Route<T>, at: usize) -> Result<(), RouteError> {
         match pattern::compile(&route.path, route.prefix)? {
             RoutePattern::Segments { segments, trailing_slash } => {
-                let place = match (route.prefix, trailing_slash) {
-                    (true, _) => Place::Prefix,
-                    (false, true) => Place::Slashed,
-                    (false, false) => Place::Plain,
+                let end = match (route.prefix, trailing_slash) {
+                    (true, _) => PathEnd::Prefix,
+                    (false, true) => PathEnd::Slashed,
+                    (false, false) => PathEnd::Plain,
                 };
-                self.tree.insert(&segments, place, at);
+                self.tree.insert(&segments, end, at);
             }
             RoutePattern::Regex(regex) => {
                 let all = if route.prefix { &mut self.prefixes } else { &mut self.whole };

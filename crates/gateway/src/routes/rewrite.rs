@@ -4,7 +4,7 @@ use milepost_model::route_path::RoutePattern;
 
 /// The options of a route.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Passing {
+pub struct RouteRewrite {
     /// Pass the path without the route's prefix.
     pub strip: bool,
     /// Pass requests on as Fission's router does.
@@ -13,13 +13,13 @@ pub struct Passing {
 
 /// The compiled options, computed once when the table is built.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Passed {
-    path: PassedPath,
+pub struct CompiledRewrite {
+    path: RewritePath,
     pub(crate) fission: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum PassedPath {
+enum RewritePath {
     #[default]
     Whole,
     /// Without this many leading segments.
@@ -28,13 +28,13 @@ enum PassedPath {
     Root,
 }
 
-impl Passed {
-    pub(super) fn new(path: &str, prefix: bool, passing: Passing) -> Self {
-        let Passing { strip, fission } = passing;
+impl CompiledRewrite {
+    pub(super) fn new(path: &str, prefix: bool, rewrite: RouteRewrite) -> Self {
+        let RouteRewrite { strip, fission } = rewrite;
         let path = match prefix {
-            true if strip => segments(path).map_or(PassedPath::Whole, PassedPath::Below),
-            false if fission => PassedPath::Root,
-            _ => PassedPath::Whole,
+            true if strip => segments(path).map_or(RewritePath::Whole, RewritePath::Below),
+            false if fission => RewritePath::Root,
+            _ => RewritePath::Whole,
         };
         Self { path, fission }
     }
@@ -43,9 +43,9 @@ impl Passed {
     /// is empty unless the route strips its prefix.
     pub(crate) fn split(self, path: &str) -> (&str, &str) {
         let segments = match self.path {
-            PassedPath::Whole => return ("", path),
-            PassedPath::Root => return ("", "/"),
-            PassedPath::Below(segments) => segments,
+            RewritePath::Whole => return ("", path),
+            RewritePath::Root => return ("", "/"),
+            RewritePath::Below(segments) => segments,
         };
         let mut at = 0;
         for _ in 0..segments {
@@ -72,14 +72,14 @@ fn segments(path: &str) -> Option<u16> {
 mod tests {
     use super::*;
 
-    fn split(route: &str, passing: Passing, asked: &str) -> (String, String) {
-        let (mount, rest) = Passed::new(route, true, passing).split(asked);
+    fn split(route: &str, rewrite: RouteRewrite, asked: &str) -> (String, String) {
+        let (mount, rest) = CompiledRewrite::new(route, true, rewrite).split(asked);
         (mount.to_owned(), rest.to_owned())
     }
 
     #[test]
     fn strips_a_prefix_by_segments() {
-        let strip = Passing { strip: true, fission: false };
+        let strip = RouteRewrite { strip: true, fission: false };
         for (route, asked, mount, rest) in [
             ("/api", "/api/login", "/api", "/login"),
             ("/api/", "/api/login", "/api", "/login"),
@@ -98,11 +98,14 @@ mod tests {
 
     #[test]
     fn changes_the_path_only_as_requested() {
-        let whole = Passed::new("/api", true, Passing::default());
-        assert_eq!((whole, whole.split("/api/x")), (Passed::default(), ("", "/api/x")));
-        assert_eq!(Passed::new("/api", false, Passing { strip: true, fission: false }).split("/api"), ("", "/api"));
-        let fission = Passing { strip: false, fission: true };
-        assert_eq!(Passed::new("/users/{id}", false, fission).split("/users/7"), ("", "/"));
-        assert_eq!(Passed::new("/users", true, fission).split("/users/7"), ("", "/users/7"));
+        let whole = CompiledRewrite::new("/api", true, RouteRewrite::default());
+        assert_eq!((whole, whole.split("/api/x")), (CompiledRewrite::default(), ("", "/api/x")));
+        assert_eq!(
+            CompiledRewrite::new("/api", false, RouteRewrite { strip: true, fission: false }).split("/api"),
+            ("", "/api")
+        );
+        let fission = RouteRewrite { strip: false, fission: true };
+        assert_eq!(CompiledRewrite::new("/users/{id}", false, fission).split("/users/7"), ("", "/"));
+        assert_eq!(CompiledRewrite::new("/users", true, fission).split("/users/7"), ("", "/users/7"));
     }
 }

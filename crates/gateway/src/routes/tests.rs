@@ -7,7 +7,7 @@ use super::*;
 
 fn route(methods: &str, path: &str, prefix: bool, host: &str, target: &'static str) -> Route<&'static str> {
     let methods = methods.split(',').filter(|method| !method.is_empty()).map(str::to_owned).collect();
-    Route { methods, path: path.into(), prefix, passing: Passing::default(), host: host.into(), target }
+    Route { methods, path: path.into(), prefix, rewrite: RouteRewrite::default(), host: host.into(), target }
 }
 
 fn table() -> RouteTable<&'static str> {
@@ -206,8 +206,8 @@ fn any_route() -> impl Strategy<Value = Route<usize>> {
     );
     (methods, path, any::<bool>(), prop_oneof![3 => Just(""), 1 => Just("h")]).prop_map(
         |(methods, path, prefix, host)| {
-            let passing = Passing::default();
-            Route { methods, path: path.into(), prefix, passing, host: host.into(), target: 0 }
+            let rewrite = RouteRewrite::default();
+            Route { methods, path: path.into(), prefix, rewrite, host: host.into(), target: 0 }
         },
     )
 }

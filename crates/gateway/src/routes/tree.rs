@@ -59,14 +59,14 @@ pub(super) struct Growing {
 
 /// The list of a node that a route goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PathEnd {
     Plain,
     Slashed,
     Prefix,
 }
 
 impl Growing {
-    pub(super) fn insert(&mut self, segments: &[Segment], place: Place, route: usize) {
+    pub(super) fn insert(&mut self, segments: &[Segment], end: PathEnd, route: usize) {
         let mut node = self;
         for segment in segments {
             node = match segment {
@@ -74,10 +74,10 @@ impl Growing {
                 Segment::Param => node.param.get_or_insert_default(),
             };
         }
-        match place {
-            Place::Plain => node.plain.push(route),
-            Place::Slashed => node.slashed.push(route),
-            Place::Prefix => node.prefix.push(route),
+        match end {
+            PathEnd::Plain => node.plain.push(route),
+            PathEnd::Slashed => node.slashed.push(route),
+            PathEnd::Prefix => node.prefix.push(route),
         }
     }
 

@@ -202,7 +202,7 @@ async fn counts_responses_by_app() {
     world.get("shop.localhost/none").await;
     world.get("none.localhost/").await;
     let stats = world.gateway.stats();
-    assert_eq!(stats.elsewhere.client_error, 1);
+    assert_eq!(stats.unmatched.client_error, 1);
     let (app, counts) = &stats.apps[0];
     assert_eq!((&**app, counts.success, counts.client_error, counts.total()), ("shop", 1, 1, 2));
 }

@@ -1,11 +1,11 @@
 //! Routes that pass a different path to the function.
 
-use milepost_gateway::{Passing, Route};
+use milepost_gateway::{Route, RouteRewrite};
 
 use crate::support::*;
 
 fn passing(path: &str, strip: bool, fission: bool) -> Route<milepost_gateway::view::Target<Fake>> {
-    Route { passing: Passing { strip, fission }, ..route("", path, &public(Fake::Tell)) }
+    Route { rewrite: RouteRewrite { strip, fission }, ..route("", path, &public(Fake::Tell)) }
 }
 
 #[tokio::test]

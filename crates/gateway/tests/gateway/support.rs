@@ -17,8 +17,8 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
 use milepost_gateway::view::{AppView, Mount, ReleaseView, Target};
 use milepost_gateway::{
-    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, Gateway, Listener, LoadFailure, Passing, Peer,
-    RequestBody, Route, Settings,
+    Backend, CallContext, CallFailure, CallScope, FileRef, FileTree, Gateway, Listener, LoadFailure, Peer, RequestBody,
+    Route, RouteRewrite, Settings,
 };
 use milepost_model::Digest;
 use milepost_model::spec::FunctionPermission;
@@ -224,7 +224,7 @@ pub fn route(methods: &str, path: &str, target: &Target<Fake>) -> Route<Target<F
         methods: methods.split_whitespace().map(str::to_owned).collect(),
         path: prefix.unwrap_or(path).into(),
         prefix: prefix.is_some(),
-        passing: Passing::default(),
+        rewrite: RouteRewrite::default(),
         host: "".into(),
         target: target.clone(),
     }

@@ -1,7 +1,7 @@
 //! Connection limits of the listeners. Together they stay below the open-file limit, with room for
 //! files, the database and workers.
 
-use milepost_gateway::SeatLimits;
+use milepost_gateway::ConnectionLimits;
 
 /// Default limits.
 const GATEWAY: usize = 10_000;
@@ -14,7 +14,7 @@ const LEAST: usize = 16;
 const KEPT_PART: usize = 4;
 const KEPT_LEAST: usize = 256;
 /// One in this many API connections may be without a valid token.
-const STRANGERS_PART: usize = 4;
+const ANONYMOUS_PART: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Doors {
@@ -24,8 +24,8 @@ pub(crate) struct Doors {
 }
 
 impl Doors {
-    pub(crate) fn api_seats(&self) -> SeatLimits {
-        SeatLimits { all: self.api, strangers: (self.api / STRANGERS_PART).max(LEAST).min(self.api) }
+    pub(crate) fn api_limits(&self) -> ConnectionLimits {
+        ConnectionLimits { total: self.api, anonymous: (self.api / ANONYMOUS_PART).max(LEAST).min(self.api) }
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
         }
         let few = share_out(Some(1024), None, None).expect("defaults are lowered");
         assert!(few.gateway > 500 && few.api >= LEAST && few.gateway + few.inside + few.api <= 768, "{few:?}");
-        assert_eq!(usual.api_seats(), SeatLimits { all: 1024, strangers: 256 });
+        assert_eq!(usual.api_limits(), ConnectionLimits { total: 1024, anonymous: 256 });
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
                 let Ok(doors) = share_out(Some(limit), gateway, api) else { continue };
                 let sum = (doors.gateway + doors.inside + doors.api) as u64;
                 assert!(sum + (limit / 4).max(256) <= limit, "{limit} {gateway:?} {api:?}: {doors:?}");
-                assert!(doors.api_seats().strangers <= doors.api);
+                assert!(doors.api_limits().anonymous <= doors.api);
                 assert!(gateway.is_none_or(|set| set == doors.gateway) && api.is_none_or(|set| set == doors.api));
             }
         }

@@ -16,7 +16,9 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
-use milepost_gateway::{Busy, Patient, Resting, Seat, Seats, Seldom, is_about_one};
+use milepost_gateway::{
+    ConnectionLimiter, ConnectionSlot, IdleTimer, InFlight, LogLimit, WriteTimeout, is_connection_error,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -27,7 +29,7 @@ const PING_EVERY: Duration = Duration::from_secs(30);
 /// Time that a request in flight has to complete its head after a stop.
 const LAST_WORD: Duration = Duration::from_secs(1);
 /// A client may read slowly, but must accept some bytes of its response within this time.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Delay before accepting again when the machine is out of resources.
 const OUT_OF_ROOM: Duration = Duration::from_millis(200);
 
@@ -37,34 +39,34 @@ const TOO_MANY: &[u8] =
 pub(crate) struct Rules {
     /// Idle timeout of a connection. An incomplete request head counts as idle.
     pub rest: Duration,
-    pub seats: Arc<Seats>,
+    pub limiter: Arc<ConnectionLimiter>,
 }
 
 /// Serves until `stop`, then until every running request has its response. Idle connections do not
 /// delay this. Dropping the future closes all connections.
 pub(crate) async fn serve(listener: TcpListener, router: Router, rules: Rules, stop: CancellationToken) {
-    static FAILING: Seldom = Seldom::new();
+    static FAILING: LogLimit = LogLimit::new();
     let mut connections = JoinSet::new();
     loop {
         let (stream, address) = tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
-                Err(error) if is_about_one(&error) => continue,
+                Err(error) if is_connection_error(&error) => continue,
                 Err(error) => {
                     if FAILING.is_due() {
                         tracing::warn!(%error, "connections cannot be accepted; idle ones are closed");
                     }
-                    rules.seats.make_room();
+                    rules.limiter.evict_idle();
                     tokio::time::sleep(OUT_OF_ROOM).await;
                     continue;
                 }
             },
         };
         while connections.try_join_next().is_some() {}
-        match rules.seats.take(Some(address.ip())).await {
-            Some(seat) => {
-                connections.spawn(attend(stream, router.clone(), rules.rest, stop.clone(), seat));
+        match rules.limiter.acquire(Some(address.ip())).await {
+            Some(slot) => {
+                connections.spawn(attend(stream, router.clone(), rules.rest, stop.clone(), slot));
             }
             None => turn_away(&stream),
         }
@@ -74,7 +76,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, rules: Rules, s
 }
 
 fn turn_away(stream: &TcpStream) {
-    static FULL: Seldom = Seldom::new();
+    static FULL: LogLimit = LogLimit::new();
     if FULL.is_due() {
         tracing::warn!("a connection to the API was refused: too many are at work");
     }
@@ -87,39 +89,39 @@ async fn attend(
     router: Router,
     rest: Duration,
     stop: CancellationToken,
-    seat: Seat,
+    slot: ConnectionSlot,
 ) {
-    let pulse = Arc::clone(seat.pulse());
+    let activity = Arc::clone(slot.activity());
     let api = TowerToHyperService::new(router);
-    let asked = seat.clone();
+    let per_request = slot.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
-        let busy = asked.pulse().begin();
+        let in_flight = per_request.activity().begin();
         // For the extractor that finds the token valid.
-        request.extensions_mut().insert(asked.clone());
+        request.extensions_mut().insert(per_request.clone());
         let answer = api.call(request);
-        async move { Ok::<_, Infallible>(answer.await?.map(|body| Answer { body, _busy: busy })) }
+        async move { Ok::<_, Infallible>(answer.await?.map(|body| Answer { body, _in_flight: in_flight })) }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     // The loop below enforces the head timeout, together with that of connections that send
     // nothing.
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(PING_EVERY);
-    let io = TokioIo::new(Patient::new(stream, PATIENCE, Arc::clone(&pulse)));
+    let io = TokioIo::new(WriteTimeout::new(stream, WRITE_TIMEOUT, Arc::clone(&activity)));
     let mut connection = pin!(builder.serve_connection(io, service));
     let mut stopping = false;
-    let mut resting = Resting::new();
+    let mut idle = IdleTimer::new();
     loop {
-        let tick = if stopping { LAST_WORD } else { rest / Resting::TICKS };
+        let tick = if stopping { LAST_WORD } else { rest / IdleTimer::TICKS };
         tokio::select! {
             // The connection is closed, so there is no client to report an error to.
             _ = connection.as_mut() => return,
-            () = seat.evicted() => return,
+            () = slot.evicted() => return,
             () = stop.cancelled(), if !stopping => {
                 stopping = true;
-                resting = Resting::at_most(1);
+                idle = IdleTimer::at_most(1);
                 connection.as_mut().graceful_shutdown();
             }
-            () = tokio::time::sleep(tick) => if resting.is_too_long(pulse.resting_since()) {
+            () = tokio::time::sleep(tick) => if idle.tick(activity.begun_if_idle()) {
                 return;
             },
         }
@@ -127,10 +129,10 @@ async fn attend(
 }
 
 /// A response body. The request counts as running until hyper has taken the last chunk, and the
-/// pulse covers the time until that is written out.
+/// activity covers the time until that is written out.
 struct Answer {
     body: Body,
-    _busy: Busy,
+    _in_flight: InFlight,
 }
 
 impl http_body::Body for Answer {
@@ -156,7 +158,7 @@ impl http_body::Body for Answer {
 #[cfg(test)]
 mod tests {
     use axum::routing::get;
-    use milepost_gateway::SeatLimits;
+    use milepost_gateway::ConnectionLimits;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
@@ -170,8 +172,8 @@ mod tests {
         far.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("it fits");
         let router = Router::new().route("/", get(|| async { vec![BYTE; LENGTH] }));
         let stop = CancellationToken::new();
-        let seat = Seats::new(SeatLimits::all(1)).take(None).await.expect("a seat");
-        let attending = tokio::spawn(attend(near, router, rest, stop.clone(), seat));
+        let slot = ConnectionLimiter::new(ConnectionLimits::all(1)).acquire(None).await.expect("a slot");
+        let attending = tokio::spawn(attend(near, router, rest, stop.clone(), slot));
         far.read_exact(&mut [0; 17]).await.expect("the answer begins");
         if stops {
             stop.cancel();
@@ -187,10 +189,10 @@ mod tests {
     async fn slow_reader_gets_the_whole_response_before_the_connection_closes() {
         // Both connections close in the end. They would stay open if they counted as blocked on a
         // reader forever.
-        let (resting, stopping) = tokio::join!(
+        let (idle, stopping) = tokio::join!(
             read_late(Duration::from_millis(60), false, Duration::from_millis(600)),
             read_late(Duration::from_secs(30), true, LAST_WORD * 3),
         );
-        assert_eq!((resting, stopping), (LENGTH, LENGTH));
+        assert_eq!((idle, stopping), (LENGTH, LENGTH));
     }
 }

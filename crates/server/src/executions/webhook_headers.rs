@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use axum::http::{HeaderMap, HeaderName};
-use milepost_gateway::is_forbidden_to_strangers;
+use milepost_gateway::is_reserved_header;
 
 const MOST: usize = 32;
 const MOST_VALUE: usize = 1 << 10;
@@ -55,7 +55,7 @@ pub(super) fn kept(headers: &HeaderMap, checked: &[&str]) -> BTreeMap<String, St
 
 fn is_passed(header: &HeaderName) -> bool {
     let name = header.as_str();
-    !is_forbidden_to_strangers(header)
+    !is_reserved_header(header)
         && !NOT_PASSED.contains(&name)
         && !NOT_PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         && !is_secret(name)

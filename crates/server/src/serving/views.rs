@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use milepost_catalog::{Known, Serving, ServingAlias, ServingRelease, ServingVersion};
-use milepost_gateway::view::{AppView, Expires, Mount, Names, ReleaseView, Target};
-use milepost_gateway::{FileTree, Passing, Route};
+use milepost_gateway::view::{AppView, Expires, Mount, NameMap, ReleaseView, Target};
+use milepost_gateway::{FileTree, Route, RouteRewrite};
 use milepost_model::spec::{PinRole, RouteSpec, StaticSpec};
 use milepost_model::{AliasName, AppName, Digest, Timestamp, UnitKind, UnitName, UnitSpec};
 use milepost_runtime::Function;
@@ -25,7 +25,7 @@ pub(crate) struct AppMemory {
     /// By binding key, so that views share functions just as pools share instances.
     functions: HashMap<Digest, Arc<Function>>,
     releases: HashMap<String, Built>,
-    expired: Arc<Names<Timestamp>>,
+    expired: Arc<NameMap<Timestamp>>,
     newest_release: i64,
     app_id: i64,
 }
@@ -259,7 +259,7 @@ fn route(spec: &RouteSpec, target: Target<Function>) -> Route<Target<Function>> 
         methods: spec.methods.clone(),
         path: spec.path.as_str().into(),
         prefix: spec.prefix,
-        passing: Passing { strip: spec.strip, fission: spec.fission },
+        rewrite: RouteRewrite { strip: spec.strip, fission: spec.fission },
         host: spec.host.as_str().into(),
         target,
     }

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use proptest::prelude::*;
 
 use super::*;
-use crate::activity::Busy;
+use crate::activity::InFlight;
 
 fn client(number: u8) -> Client {
     Client::from(Some(IpAddr::from([192, 0, 2, number])))
@@ -14,8 +14,8 @@ struct Held {
     at: usize,
     client: u8,
     known: Option<u64>,
-    pulse: Arc<Pulse>,
-    busy: Option<Busy>,
+    activity: Arc<Activity>,
+    busy: Option<InFlight>,
 }
 
 impl Held {
@@ -25,7 +25,7 @@ impl Held {
 }
 
 struct Model {
-    room: Room,
+    slots: Slots,
     held: Vec<Held>,
 }
 
@@ -34,7 +34,7 @@ enum Step {
     Come(u8),
     Begin(usize),
     End(usize),
-    Vouch(usize),
+    Authenticate(usize),
     Leave(usize),
 }
 
@@ -43,58 +43,61 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0..4_u8).prop_map(Step::Come),
         2 => any::<usize>().prop_map(Step::Begin),
         2 => any::<usize>().prop_map(Step::End),
-        1 => any::<usize>().prop_map(Step::Vouch),
+        1 => any::<usize>().prop_map(Step::Authenticate),
         1 => any::<usize>().prop_map(Step::Leave),
     ]
 }
 
 impl Model {
-    fn new(limits: SeatLimits, slow: u64) -> Self {
-        let mut room = Room::new(limits);
-        room.slow = slow;
-        Self { room, held: Vec::new() }
+    fn new(limits: ConnectionLimits, slow: u64) -> Self {
+        let mut slots = Slots::new(limits);
+        slots.slow = slow;
+        Self { slots, held: Vec::new() }
     }
 
     fn share(&self) -> usize {
-        self.room.share(Holder::Stranger(client(0)))
+        self.slots.share(Holder::Anonymous(client(0)))
     }
 
-    fn strangers_of(&self, client: u8) -> usize {
+    fn anonymous_of(&self, client: u8) -> usize {
         self.held.iter().filter(|held| !held.known() && held.client == client).count()
     }
 
     fn come(&mut self, who: u8) -> Result<(), TestCaseError> {
-        // Room may have to be made twice: first in a full listener, then in a nearly full one.
+        // Two evictions may be necessary: first in a full listener, then in a nearly full one.
         for _ in 0..3 {
-            let greedy = self.room.is_nearly_full() && self.strangers_of(who) >= self.share();
-            let pulse = Arc::new(Pulse::default());
-            let verdict = self.room.seat(client(who), &pulse);
-            let evicting = self.held.iter().any(|held| held.pulse.is_evicted());
+            let over_share = self.slots.is_nearly_full() && self.anonymous_of(who) >= self.share();
+            let activity = Arc::new(Activity::default());
+            let verdict = self.slots.admit(client(who), &activity);
+            let evicting = self.held.iter().any(|held| held.activity.is_evicted());
             match verdict {
-                Verdict::Seated(_) => prop_assert!(evicting == greedy, "it has a seat for another of its own"),
+                Verdict::Admitted(_) => prop_assert!(evicting == over_share, "it has a slot for another of its own"),
                 Verdict::Evicting => prop_assert!(evicting),
                 Verdict::Refused => {
                     let could_go = |held: &&Held| {
-                        let may = if greedy { held.client == who && !held.known() } else { !held.known() };
-                        may && (held.busy.is_none() || self.room.asks_for_tokens())
+                        let may = if over_share { held.client == who && !held.known() } else { !held.known() };
+                        may && (held.busy.is_none() || self.slots.requires_tokens())
                     };
                     prop_assert_eq!(self.held.iter().filter(could_go).count(), 0, "an idle one could have left");
-                    prop_assert!(greedy || self.room.slow > 0 || !self.a_holder_has_too_much(who), "a slow one could");
+                    prop_assert!(
+                        over_share || self.slots.slow > 0 || !self.a_holder_has_too_much(who),
+                        "a slow one could"
+                    );
                 }
             }
             if evicting {
-                self.evicted(who, greedy)?;
+                self.evicted(who, over_share)?;
             }
             match verdict {
-                Verdict::Seated(at) => {
-                    self.held.push(Held { at, client: who, known: None, pulse, busy: None });
+                Verdict::Admitted(at) => {
+                    self.held.push(Held { at, client: who, known: None, activity, busy: None });
                     return Ok(());
                 }
                 Verdict::Refused => return Ok(()),
                 Verdict::Evicting => {}
             }
         }
-        prop_assert!(false, "there was never a seat");
+        prop_assert!(false, "there was never a slot");
         Ok(())
     }
 
@@ -107,46 +110,47 @@ impl Model {
         self.held.iter().filter(same).count()
     }
 
-    /// Whether a holder has more than the new client, and more than an even part of the seats that
+    /// Whether a holder has more than the new client, and more than an even part of the slots that
     /// are full.
     fn a_holder_has_too_much(&self, who: u8) -> bool {
-        let known = self.room.known_fill_the_door();
+        let known = self.slots.authenticated_fill_it();
         let among: Vec<usize> =
             self.held.iter().filter(|held| held.known() == known).map(|held| self.count_of(held)).collect();
-        let holders = self.room.held.keys().filter(|holder| holder.is_known() == known).count();
+        let holders = self.slots.held.keys().filter(|holder| holder.is_authenticated() == known).count();
         let most = among.iter().max().copied().unwrap_or(0);
-        most > self.strangers_of(who) && most > (among.len() / (holders + 1)).max(1)
+        most > self.anonymous_of(who) && most > (among.len() / (holders + 1)).max(1)
     }
 
     /// Closes the evicted connections, after checking that the right ones were chosen.
-    fn evicted(&mut self, who: u8, greedy: bool) -> Result<(), TestCaseError> {
+    fn evicted(&mut self, who: u8, over_share: bool) -> Result<(), TestCaseError> {
         let share = self.share();
         let above: Vec<bool> =
-            self.held.iter().map(|held| !held.known() && self.strangers_of(held.client) >= share).collect();
-        let is_evicted = |held: &Held| held.pulse.is_evicted();
-        let in_class = |held: &Held| !held.known() && (!greedy || held.client == who);
+            self.held.iter().map(|held| !held.known() && self.anonymous_of(held.client) >= share).collect();
+        let is_evicted = |held: &Held| held.activity.is_evicted();
+        let in_class = |held: &Held| !held.known() && (!over_share || held.client == who);
         let idle_ones = self.held.iter().any(|held| in_class(held) && held.busy.is_none());
         for held in self.held.iter().filter(|held| is_evicted(held) && held.busy.is_some()) {
-            let may = if held.known() || !self.room.asks_for_tokens() {
-                self.room.slow == 0 && !greedy && self.count_of(held) > self.strangers_of(who)
+            let may = if held.known() || !self.slots.requires_tokens() {
+                self.slots.slow == 0 && !over_share && self.count_of(held) > self.anonymous_of(who)
             } else {
                 in_class(held)
             };
             prop_assert!(may && !idle_ones, "at work, and told to leave");
         }
-        let newest = self.held.iter().filter(|held| is_evicted(held)).filter_map(|held| held.pulse.idle_from()).max();
+        let newest =
+            self.held.iter().filter(|held| is_evicted(held)).filter_map(|held| held.activity.idle_since()).max();
         let idle_above = self.held.iter().zip(&above).any(|(held, above)| *above && held.busy.is_none());
         for (held, above) in self.held.iter().zip(&above) {
             if is_evicted(held) {
-                prop_assert!(!greedy || held.client == who, "a greedy client gives way itself");
-                prop_assert!(greedy || *above || !idle_above, "the greedy go first");
-            } else if held.busy.is_none() && !held.known() && (if greedy { held.client == who } else { *above }) {
-                prop_assert!(held.pulse.idle_from() >= newest, "the longest idle go first");
+                prop_assert!(!over_share || held.client == who, "a client over its share gives way itself");
+                prop_assert!(over_share || *above || !idle_above, "clients over their share go first");
+            } else if held.busy.is_none() && !held.known() && (if over_share { held.client == who } else { *above }) {
+                prop_assert!(held.activity.idle_since() >= newest, "the longest idle go first");
             }
         }
         let (gone, stay): (Vec<_>, Vec<_>) = self.held.drain(..).partition(is_evicted);
         self.held = stay;
-        gone.iter().for_each(|held| self.room.leave(held.at));
+        gone.iter().for_each(|held| self.slots.release(held.at));
         Ok(())
     }
 
@@ -156,7 +160,7 @@ impl Model {
             Step::Come(who) => return self.come(*who),
             Step::Begin(at) => {
                 if let Some(held) = self.held.get_mut(at % count) {
-                    held.busy.get_or_insert_with(|| held.pulse.begin());
+                    held.busy.get_or_insert_with(|| held.activity.begin());
                 }
             }
             Step::End(at) => {
@@ -164,21 +168,21 @@ impl Model {
                     held.busy = None;
                 }
             }
-            Step::Vouch(at) => {
+            Step::Authenticate(at) => {
                 if let Some(held) = self.held.get_mut(at % count) {
-                    let (name, taken) = ((at % 3) as u64, self.room.taken);
-                    let has = self.room.held_by(Holder::Known(name));
-                    if self.room.vouch(held.at, name) {
+                    let (name, taken) = ((at % 3) as u64, self.slots.taken);
+                    let has = self.slots.held_by(Holder::Authenticated(name));
+                    if self.slots.authenticate(held.at, name) {
                         held.known = Some(name);
                     } else {
-                        prop_assert!(taken + self.room.limits.all / PARTS > self.room.limits.all);
-                        prop_assert!(has >= (self.room.limits.all / PARTS).max(1));
+                        prop_assert!(taken + self.slots.limits.total / PARTS > self.slots.limits.total);
+                        prop_assert!(has >= (self.slots.limits.total / PARTS).max(1));
                     }
                 }
             }
             Step::Leave(at) if !self.held.is_empty() => {
                 let held = self.held.swap_remove(at % count);
-                self.room.leave(held.at);
+                self.slots.release(held.at);
             }
             Step::Leave(_) => {}
         }
@@ -189,24 +193,24 @@ impl Model {
 proptest! {
     #[test]
     fn limits_hold_and_only_idle_or_slow_connections_are_evicted(
-        strangers in 1..20_usize,
+        anonymous in 1..20_usize,
         more in 0..10_usize,
         slow in prop_oneof![Just(0), Just(u64::MAX)],
         steps in proptest::collection::vec(step(), 0..200),
     ) {
-        let limits = SeatLimits { all: strangers + more, strangers };
+        let limits = ConnectionLimits { total: anonymous + more, anonymous };
         let mut model = Model::new(limits, slow);
         for step in &steps {
             model.run(step)?;
-            let strangers = model.held.iter().filter(|held| !held.known()).count();
-            prop_assert!(model.held.len() <= limits.all && strangers <= limits.strangers);
-            prop_assert_eq!((model.room.taken, model.room.strangers), (model.held.len(), strangers));
+            let anonymous = model.held.iter().filter(|held| !held.known()).count();
+            prop_assert!(model.held.len() <= limits.total && anonymous <= limits.anonymous);
+            prop_assert_eq!((model.slots.taken, model.slots.anonymous), (model.held.len(), anonymous));
             for who in 0..4 {
-                prop_assert_eq!(model.room.held_by(Holder::Stranger(client(who))), model.strangers_of(who));
+                prop_assert_eq!(model.slots.held_by(Holder::Anonymous(client(who))), model.anonymous_of(who));
             }
             for name in 0..3 {
                 let known = model.held.iter().filter(|held| held.known == Some(name)).count();
-                prop_assert_eq!(model.room.held_by(Holder::Known(name)), known);
+                prop_assert_eq!(model.slots.held_by(Holder::Authenticated(name)), known);
             }
         }
     }
@@ -214,62 +218,62 @@ proptest! {
 
 #[test]
 fn idle_connections_of_one_client_do_not_keep_others_out() {
-    let mut model = Model::new(SeatLimits::all(2_000), SLOW);
+    let mut model = Model::new(ConnectionLimits::all(2_000), SLOW);
     for _ in 0..2_400 {
-        model.come(1).expect("it has a seat, or gives way to itself");
+        model.come(1).expect("it has a slot, or gives way to itself");
     }
     assert!(model.held.len() <= 2_000 - 2_000 / PARTS);
     let before = model.held.len();
     for _ in 0..200 {
-        model.come(2).expect("it has a seat");
+        model.come(2).expect("it has a slot");
     }
-    assert_eq!((model.held.len(), model.strangers_of(2)), (before + 200, 200), "nobody had to leave for it");
+    assert_eq!((model.held.len(), model.anonymous_of(2)), (before + 200, 200), "nothing had to leave for it");
 }
 
 #[test]
 fn clients_with_few_connections_are_never_evicted_for_one_with_many() {
-    let mut model = Model::new(SeatLimits::all(64), SLOW);
-    model.come(1).expect("a seat");
-    model.come(2).expect("a seat");
+    let mut model = Model::new(ConnectionLimits::all(64), SLOW);
+    model.come(1).expect("a slot");
+    model.come(2).expect("a slot");
     for _ in 0..1000 {
-        model.come(3).expect("a seat");
+        model.come(3).expect("a slot");
     }
-    assert_eq!((model.strangers_of(1), model.strangers_of(2)), (1, 1));
+    assert_eq!((model.anonymous_of(1), model.anonymous_of(2)), (1, 1));
 }
 
 /// Connections of one client, all of them busy.
-fn busy(room: &mut Room, who: u8, count: usize) -> Vec<(usize, Arc<Pulse>, Busy)> {
+fn busy(slots: &mut Slots, who: u8, count: usize) -> Vec<(usize, Arc<Activity>, InFlight)> {
     let seated = (0..count).map_while(|_| {
-        let pulse = Arc::new(Pulse::default());
-        let Verdict::Seated(at) = room.seat(client(who), &pulse) else { return None };
-        let busy = pulse.begin();
-        Some((at, pulse, busy))
+        let activity = Arc::new(Activity::default());
+        let Verdict::Admitted(at) = slots.admit(client(who), &activity) else { return None };
+        let busy = activity.begin();
+        Some((at, activity, busy))
     });
     seated.collect()
 }
 
-fn evicted_of(connections: &[(usize, Arc<Pulse>, Busy)]) -> Vec<usize> {
+fn evicted_of(connections: &[(usize, Arc<Activity>, InFlight)]) -> Vec<usize> {
     (0..connections.len()).filter(|at| connections[*at].1.is_evicted()).collect()
 }
 
 #[test]
 fn evicts_slow_work_of_the_client_with_the_most_connections() {
-    let mut room = Room::new(SeatLimits::all(80));
-    let most = busy(&mut room, 1, 100);
-    let others: Vec<_> = (2..12).map(|who| busy(&mut room, who, 1)).collect();
-    assert_eq!((most.len(), room.taken), (70, 80), "it has seven eighths, and the last one is for others");
-    let mut seat = |who| room.seat(client(who), &Arc::default());
-    assert_eq!(seat(20), Verdict::Refused, "all requests are young");
-    room.slow = 0;
+    let mut slots = Slots::new(ConnectionLimits::all(80));
+    let most = busy(&mut slots, 1, 100);
+    let others: Vec<_> = (2..12).map(|who| busy(&mut slots, who, 1)).collect();
+    assert_eq!((most.len(), slots.taken), (70, 80), "it has seven eighths, and the last one is for others");
+    let mut slot = |who| slots.admit(client(who), &Arc::default());
+    assert_eq!(slot(20), Verdict::Refused, "all requests are young");
+    slots.slow = 0;
     // A reader that stalls is evicted before a slow function.
-    most[7].1.hold_up();
-    let mut seat = |who| room.seat(client(who), &Arc::default());
-    assert_eq!(seat(20), Verdict::Evicting);
+    most[7].1.record_blocked_write();
+    let mut slot = |who| slots.admit(client(who), &Arc::default());
+    assert_eq!(slot(20), Verdict::Evicting);
     assert_eq!(evicted_of(&most), [7]);
-    room.leave(most[7].0);
-    let newcomer = busy(&mut room, 20, 1);
+    slots.release(most[7].0);
+    let newcomer = busy(&mut slots, 20, 1);
     assert_eq!(newcomer.len(), 1);
-    assert_eq!(room.seat(client(21), &Arc::default()), Verdict::Evicting);
+    assert_eq!(slots.admit(client(21), &Arc::default()), Verdict::Evicting);
     assert_eq!(evicted_of(&most), [0, 7], "the longest at work");
     assert!(others.iter().all(|one| evicted_of(one).is_empty()));
 }
@@ -277,65 +281,65 @@ fn evicts_slow_work_of_the_client_with_the_most_connections() {
 #[test]
 fn a_single_client_keeps_its_busy_connections() {
     // A proxy looks like this to a listener.
-    let mut room = Room::new(SeatLimits::all(80));
-    room.slow = 0;
-    let work = busy(&mut room, 1, 100);
+    let mut slots = Slots::new(ConnectionLimits::all(80));
+    slots.slow = 0;
+    let work = busy(&mut slots, 1, 100);
     assert_eq!((work.len(), evicted_of(&work)), (70, vec![]));
-    assert_eq!(room.seat(client(1), &Arc::default()), Verdict::Refused);
+    assert_eq!(slots.admit(client(1), &Arc::default()), Verdict::Refused);
     // Only connections with a stalled reader give way to more of the same client.
-    work[3].1.hold_up();
-    assert!(matches!(room.seat(client(1), &Arc::default()), Verdict::Seated(_)));
+    work[3].1.record_blocked_write();
+    assert!(matches!(slots.admit(client(1), &Arc::default()), Verdict::Admitted(_)));
     assert_eq!(evicted_of(&work), [3]);
 }
 
 #[test]
-fn one_token_cannot_take_all_seats() {
-    let mut room = Room::new(SeatLimits { all: 80, strangers: 20 });
+fn one_token_cannot_take_all_slots() {
+    let mut slots = Slots::new(ConnectionLimits { total: 80, anonymous: 20 });
     let mut work = Vec::new();
     for _ in 0..200 {
-        let pulse = Arc::new(Pulse::default());
-        match room.seat(client(1), &pulse) {
-            Verdict::Seated(at) => {
-                room.vouch(at, 1);
-                let busy = pulse.begin();
-                work.push((at, pulse, busy));
+        let activity = Arc::new(Activity::default());
+        match slots.admit(client(1), &activity) {
+            Verdict::Admitted(at) => {
+                slots.authenticate(at, 1);
+                let busy = activity.begin();
+                work.push((at, activity, busy));
             }
             Verdict::Refused => {}
             Verdict::Evicting => {
-                let gone = work.iter().position(|(_, pulse, _)| pulse.is_evicted()).expect("one leaves");
-                room.leave(work.swap_remove(gone).0);
+                let gone = work.iter().position(|(_, activity, _)| activity.is_evicted()).expect("one leaves");
+                slots.release(work.swap_remove(gone).0);
             }
         }
     }
-    assert_eq!(room.held_by(Holder::Known(1)), 70);
+    assert_eq!(slots.held_by(Holder::Authenticated(1)), 70);
     // Another token from the same address gets in at once, and stays.
     for _ in 0..10 {
-        let pulse = Arc::new(Pulse::default());
+        let activity = Arc::new(Activity::default());
         let at = loop {
-            match room.seat(client(1), &pulse) {
-                Verdict::Seated(at) => break at,
+            match slots.admit(client(1), &activity) {
+                Verdict::Admitted(at) => break at,
                 Verdict::Refused => panic!("the first token keeps the second out"),
                 Verdict::Evicting => {
-                    let gone = work.iter().position(|(_, pulse, _)| pulse.is_evicted()).expect("one leaves");
-                    room.leave(work.swap_remove(gone).0);
+                    let gone = work.iter().position(|(_, activity, _)| activity.is_evicted()).expect("one leaves");
+                    slots.release(work.swap_remove(gone).0);
                 }
             }
         };
-        assert!(room.vouch(at, 2));
-        let busy = pulse.begin();
-        work.push((at, pulse, busy));
+        assert!(slots.authenticate(at, 2));
+        let busy = activity.begin();
+        work.push((at, activity, busy));
     }
-    assert_eq!((room.held_by(Holder::Known(1)), room.held_by(Holder::Known(2))), (70, 10));
+    assert_eq!((slots.held_by(Holder::Authenticated(1)), slots.held_by(Holder::Authenticated(2))), (70, 10));
 }
 
 #[test]
 fn refusals_do_not_scan_all_seats_each_time() {
-    let mut room = Room::new(SeatLimits::all(10_000));
-    let _work: Vec<_> = (0..12).map(|who| busy(&mut room, who, 1_000)).collect();
-    let before = room.looks;
+    let mut slots = Slots::new(ConnectionLimits::all(10_000));
+    let _work: Vec<_> = (0..12).map(|who| busy(&mut slots, who, 1_000)).collect();
+    let before = slots.scans;
     for turn in 0..2_000_u32 {
-        assert_eq!(room.seat(client(100 + (turn % 100) as u8), &Arc::default()), Verdict::Refused);
-        assert_eq!(room.seat(client(1), &Arc::default()), Verdict::Refused);
+        assert_eq!(slots.admit(client(100 + (turn % 100) as u8), &Arc::default()), Verdict::Refused);
+        assert_eq!(slots.admit(client(1), &Arc::default()), Verdict::Refused);
     }
-    assert!(room.looks - before < 400, "{} looks", room.looks - before);
+    assert!(slots.scans - before < 400, "{} scans", slots.scans - before);
 }

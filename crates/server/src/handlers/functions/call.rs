@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
-use milepost_gateway::is_sendable;
+use milepost_gateway::check_response_head;
 use milepost_model::{Code, Permission, Refusal, Selector};
 use milepost_runtime::{CallContext, CallError, Function};
 use serde::Deserialize;
@@ -54,7 +54,7 @@ pub(crate) async fn functions_call(
     let request = for_function(request, &call)?;
     match state.plane.runtime.call(&function, request, context).await {
         Ok(answer) => {
-            is_sendable(answer.status(), answer.headers()).map_err(|reason| malformed(&reason, &request_id))?;
+            check_response_head(answer.status(), answer.headers()).map_err(|reason| malformed(&reason, &request_id))?;
             Ok(answered(answer, &function, &request_id))
         }
         Err(error) => Err(refused(&error, &name, &request_id)),
