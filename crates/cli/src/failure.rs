@@ -11,7 +11,7 @@ use crate::output::{Ui, harmless};
 
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Decides the exit code; `docs/guide.md` lists the codes.
+/// Decides the exit code; `docs/scripts.md` lists the codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Failed,

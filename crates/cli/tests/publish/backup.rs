@@ -1,4 +1,4 @@
-//! The commands of docs/operations.md, as they stand there, while the server deploys and sweeps.
+//! The commands of docs/backup.md, as they stand there, while the server deploys and sweeps.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,12 +9,11 @@ use serde_json::Value;
 use crate::author::{Author, text};
 use crate::common::World;
 
-/// The blocks of shell below the heading "Backup": the one that makes a backup, and the one that restores it.
+/// The blocks of shell: the one that makes a backup, and the one that restores it.
 fn documented() -> [String; 2] {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operations.md");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/backup.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let section = page.split("\n## Backup\n").nth(1).unwrap().split("\n## ").next().unwrap();
-    let mut blocks = section.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned());
+    let mut blocks = page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap().to_owned());
     [blocks.next().unwrap(), blocks.next().unwrap()]
 }
 

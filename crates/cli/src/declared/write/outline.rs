@@ -1,4 +1,4 @@
-//! The content of a manifest, and its YAML in the order of `docs/folders.md`.
+//! The content of a manifest, and its YAML in the order of `docs/deploy.md`.
 
 use milepost_model::change::{Deployment, UnitKey};
 use milepost_model::spec::{DEFAULT_INDEX, EnvironmentSpec, StaticSpec};
