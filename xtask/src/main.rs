@@ -19,7 +19,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
-  tour                     see Milepost at work, in a folder of its own
+  tour [--write] [PAGE…]   run the commands of README.md or another page; --all runs every page, --write updates their output
   setup                    install what the tests need
   test [--fast] [ARG…]     run the tests; --fast is what a minute suffices for, or with -p PACKAGE what is not slow; ARGs go to the test runner
   tidy                     check what the compiler does not: sizes, crate edges, leftovers
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         ["setup"] => setup::run(),
         ["test", rest @ ..] => test::run(rest),
         ["tidy"] => tidy::run(),
-        ["tour"] => tour::run(),
+        ["tour", rest @ ..] => tour::run(rest),
         ["deps"] => deps::run(),
         ["docs"] => docs::run(),
         ["bench", parts @ ..] => bench::run(parts),
