@@ -3,6 +3,11 @@
 //! A command that is a struct takes its help from that struct. A doc comment on the variant would
 //! replace it, including the long text of `--help`.
 
+mod examples;
+mod mistyped;
+pub mod screen;
+mod tree;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -26,12 +31,18 @@ pub struct Cli {
 }
 
 impl Cli {
+    /// The command line with all that the definitions of single commands do not say.
+    pub fn definition() -> clap::Command {
+        screen::add(tree::dress(Self::command(), "milepost"))
+    }
+
     /// Parses the command line. Prints the error and exits the process if it is invalid.
-    pub fn read(args: Vec<OsString>) -> Self {
-        let mut matches = Self::command().get_matches_from(args);
+    pub fn read(args: &[OsString]) -> Self {
+        let mut root = Self::definition();
+        let parsed = root.try_get_matches_from_mut(args);
+        let mut matches = parsed.unwrap_or_else(|error| mistyped::exit(error, &mut root, args));
         let from_environment = matches.value_source("app") == Some(ValueSource::EnvVariable);
-        let mut cli =
-            Self::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut Self::command()).exit());
+        let mut cli = Self::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut root).exit());
         cli.global.app_is_from_environment = from_environment;
         cli
     }
@@ -41,28 +52,56 @@ impl Cli {
 #[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Server address; a server running on this machine is found automatically
-    #[arg(long, global = true, env = "MILEPOST_SERVER", value_name = "URL", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "MILEPOST_SERVER",
+        value_name = "URL",
+        hide_env_values = true
+    )]
     pub server: Option<String>,
     /// API token; required with `--server`, otherwise this machine's admin token
-    #[arg(long, global = true, env = "MILEPOST_TOKEN", value_name = "TOKEN", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "MILEPOST_TOKEN",
+        value_name = "TOKEN",
+        hide_env_values = true
+    )]
     pub token: Option<String>,
     /// App to work on [default: the app in ./milepost.yaml, or `default`]
-    #[arg(long, global = true, env = "MILEPOST_APP", hide_env_values = true, value_name = "APP")]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "MILEPOST_APP",
+        hide_env_values = true,
+        value_name = "APP"
+    )]
     pub app: Option<String>,
     /// True if `app` comes from `MILEPOST_APP`, not from `--app`.
     #[arg(skip)]
     pub app_is_from_environment: bool,
     /// Data folder of the server on this machine
-    #[arg(long, global = true, env = "MILEPOST_DATA", value_name = "DIR", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        env = "MILEPOST_DATA",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
     pub data: Option<PathBuf>,
     /// Output format; `name` prints one bare name per line, for use in scripts
-    #[arg(short, long, global = true, value_enum, default_value = "table")]
+    #[arg(short, long, global = true, hide_short_help = true, value_enum, default_value = "table")]
     pub output: Format,
     /// Skip confirmation prompts
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, hide_short_help = true)]
     pub yes: bool,
     /// Print only data, warnings and errors
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, hide_short_help = true)]
     pub quiet: bool,
 }
 
@@ -181,7 +220,7 @@ mod tests {
 
     #[test]
     fn command_definition_passes_claps_debug_asserts() {
-        Cli::command().debug_assert();
+        Cli::definition().debug_assert();
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
 use crate::failure::Result;
@@ -14,6 +14,6 @@ pub struct CompletionArgs {
 
 pub fn run(args: &CompletionArgs) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut crate::args::Cli::command(), "milepost", &mut script);
+    clap_complete::generate(args.shell, &mut crate::args::Cli::definition(), "milepost", &mut script);
     crate::output::print_data(&String::from_utf8_lossy(&script))
 }

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Listed, diff_text_of, line_diffs};
 
-/// Compare two app versions or releases, field by field and file by file
+/// Compare two app versions or releases
 ///
 /// Each side is an app version (uid or number), a release, a tag, `live`, `latest`, or `head` for
 /// the newest app version. Lists the units that differ, then the changed lines of text files.

@@ -4,8 +4,9 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgAction, Args, CommandFactory};
+use clap::{ArgAction, Args, Command};
 
+use crate::args::screen;
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
@@ -42,10 +43,31 @@ fn write(path: &Path, text: &str, check: bool) -> Result<()> {
 
 fn command_line() -> String {
     let mut page = "# The command line\n\nGenerated from the help of the commands by `cargo xtask docs`.\n".to_owned();
-    let mut root = crate::args::Cli::command().term_width(100);
+    let mut root = crate::args::Cli::definition().term_width(100);
     root.build();
+    contents(&mut page, &root);
     describe(&mut page, &root, "milepost");
     page
+}
+
+/// The table of contents: the groups of the first screen, with a link for each command.
+fn contents(page: &mut String, root: &Command) {
+    for (heading, names) in screen::GROUPS {
+        let _ = write!(page, "\n**{heading}**\n\n");
+        for name in *names {
+            let Some(command) = root.find_subcommand(name) else { continue };
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(page, "- [`{name}`](#milepost-{name}): {about}");
+            for sub in visible(command) {
+                let path = format!("{name} {}", sub.get_name());
+                let _ = writeln!(page, "  - [`{path}`](#milepost-{})", path.replace(' ', "-"));
+            }
+        }
+    }
+}
+
+fn visible(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
 }
 
 fn errors() -> String {
@@ -57,7 +79,7 @@ fn errors() -> String {
     page
 }
 
-fn describe(page: &mut String, command: &clap::Command, path: &str) {
+fn describe(page: &mut String, command: &Command, path: &str) {
     let mut shown = command.clone().bin_name(path).term_width(100);
     if path != "milepost" {
         // Global options are shown only for the root. `--version` is hidden by its action and not
@@ -65,13 +87,13 @@ fn describe(page: &mut String, command: &clap::Command, path: &str) {
         shown = shown.mut_args(|arg| {
             let built_in = matches!(arg.get_action(), ArgAction::Help | ArgAction::Version);
             let hidden = arg.is_global_set() || built_in || arg.is_hide_set();
-            arg.hide(hidden)
+            arg.hide(hidden).hide_short_help(false)
         });
     }
     let help = shown.render_long_help().to_string();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = write!(page, "\n## `{path}`\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
-    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
+    for sub in visible(command) {
         describe(page, sub, &format!("{path} {}", sub.get_name()));
     }
 }

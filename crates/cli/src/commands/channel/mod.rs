@@ -16,7 +16,6 @@ use crate::output::Ui;
 pub enum ChannelCommand {
     Key(key::KeyArgs),
     Show(show::ShowArgs),
-    #[command(visible_alias = "ls")]
     List(list::ListArgs),
 }
 

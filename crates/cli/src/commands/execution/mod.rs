@@ -20,7 +20,6 @@ pub enum ExecutionCommand {
     Create(create::CreateArgs),
     List(list::ListArgs),
     Get(get::GetArgs),
-    #[command(visible_alias = "log")]
     Logs(logs::LogsArgs),
     Cancel(cancel::CancelArgs),
     Delete(delete::DeleteArgs),

@@ -10,7 +10,6 @@ use crate::failure::Result;
 #[derive(Debug, Subcommand)]
 pub enum GroupCommand {
     List(list::ListArgs),
-    #[command(visible_alias = "show")]
     Get(get::GetArgs),
     Delete(delete::DeleteArgs),
 }

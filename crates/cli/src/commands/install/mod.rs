@@ -26,7 +26,7 @@ pub use inputs::{SecretArgs, ask_for};
 pub use show::installed as show_installed;
 pub use which::which;
 
-/// Install an app from a channel, pinned to a version or following the channel
+/// Install an app from a channel, and manage its upgrades
 ///
 /// `milepost install NAME:1.2.3` installs one version and never upgrades it. `milepost install
 /// --channel URL` installs the latest version of a channel and follows it: patches are installed
@@ -45,6 +45,7 @@ pub struct InstallArgs {
 #[derive(Debug, Subcommand)]
 pub enum InstallCommand {
     /// Show the state of an installed app and its next upgrade
+    #[command(visible_alias = "get")]
     Status(status::StatusArgs),
     /// List the installed apps
     List(list::ListArgs),

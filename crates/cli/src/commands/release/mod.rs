@@ -27,6 +27,7 @@ pub enum ReleaseCommand {
     /// Release an app version under a new id
     Create(create::CreateArgs),
     /// Expire a release
+    #[command(visible_alias = "delete")]
     Expire(expire::ExpireArgs),
     /// Show the moves of live, latest or a tag
     History(history::HistoryArgs),

@@ -36,6 +36,7 @@ pub enum FolderCommand {
     /// List the units that a folder of specs created
     List(list::ListArgs),
     /// Remove the units that a folder of specs created
+    #[command(visible_alias = "delete")]
     Destroy(destroy::DestroyArgs),
 }
 
