@@ -240,8 +240,9 @@ async fn finish(
                 outcome.release = Some(view);
             }
             outcome.expired = expired;
-            draft.warnings.extend(open_doors::warnings(work, &outcome.versions, &release).await?);
-            if pinned && on_live.is_none() {
+            let live_stays = pinned && on_live.is_none();
+            draft.warnings.extend(open_doors::warnings(work, &outcome.versions, &release, live_stays).await?);
+            if live_stays {
                 draft.warnings.push(pinned_warning(work, &release.name, change.dry_run).await?);
             }
         }

@@ -15,8 +15,13 @@ use crate::work::Work;
 const NAMED: usize = 5;
 
 /// Returns a warning for each function that became stricter but that active releases older than
-/// `new` still serve with the old permission.
-pub(super) async fn warnings(work: &mut Work<'_>, outcomes: &[UnitOutcome], new: &ReleaseRow) -> Result<Vec<String>> {
+/// `new` still serve with the old permission. `live_stays` says that live does not move to `new`.
+pub(super) async fn warnings(
+    work: &mut Work<'_>,
+    outcomes: &[UnitOutcome],
+    new: &ReleaseRow,
+    live_stays: bool,
+) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let updated = outcomes.iter().filter(|unit| unit.kind == UnitKind::Function && unit.action == UnitAction::Updated);
     for outcome in updated.filter(|unit| unit.reasons.iter().any(is_permission)) {
@@ -31,7 +36,7 @@ pub(super) async fn warnings(work: &mut Work<'_>, outcomes: &[UnitOutcome], new:
             let Some(row) = releases::find_by_name(work.tx, work.app.id, &release).await? else { continue };
             let routes = contents::routes_at(work.tx, work.app.id, row.app_seq).await?;
             if routes.iter().any(|route| route.target.function == outcome.name) {
-                names.push(if work.app.live_release_id == Some(row.id) {
+                names.push(if live_stays && work.app.live_release_id == Some(row.id) {
                     format!("{release} (live)")
                 } else {
                     release

@@ -15,9 +15,15 @@ fn a_tighter_permission_names_the_older_releases_that_stay_open() {
     let warnings = said["warnings"].to_string();
     assert!(warnings.contains(&format!("1 older release still serves it without a token: {release}")), "{warnings}");
     assert!(warnings.contains("milepost release expire"), "{warnings}");
+    assert!(!warnings.contains("(live)"), "live has moved: {warnings}");
     // By hand too. What is expired is not warned of.
     stage.world.ok(&format!("release expire {release}"));
     let said = stage.world.run("function version update --name admin --permission internal");
     assert!(said.stderr.contains("still serves it to callers with a token"), "{}", said.snapshot());
     assert!(!said.stderr.contains(&release), "{}", said.snapshot());
+    // A pinned live stays open until it moves.
+    stage.world.ok("function version update --name admin --permission public");
+    let live = stage.world.json("release live live")["release"]["id"].as_str().unwrap().to_owned();
+    let said = stage.world.run("function version update --name admin --permission internal");
+    assert!(said.stderr.contains(&format!("{live} (live)")), "{}", said.snapshot());
 }
