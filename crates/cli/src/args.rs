@@ -13,8 +13,10 @@ use std::path::PathBuf;
 
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use milepost_model::AppName;
 
 use crate::commands;
+use crate::failure::Result;
 
 /// Deploy functions and apps on your own server
 ///
@@ -103,6 +105,14 @@ pub struct Global {
     /// Print only data, warnings and errors
     #[arg(short, long, global = true, hide_short_help = true)]
     pub quiet: bool,
+}
+
+impl Global {
+    /// The app given with `--app`. The variable is only for commands that work on an existing app.
+    pub fn named_app(&self) -> Result<Option<AppName>> {
+        let named = self.app.as_deref().filter(|_| !self.app_is_from_environment);
+        Ok(named.map(str::parse).transpose()?)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use milepost_model::AppName;
 use serde_json::json;
 
 use super::spec::FolderArgs;
@@ -15,7 +16,7 @@ use crate::output::Ui;
 /// The manifest declares the same units under the same names, and they keep their deployment, so
 /// `milepost deploy` after an import changes nothing. Code that is embedded in the specs is written
 /// to `imported/`. Everything that a manifest cannot express is listed with its file and line.
-/// Comments are not copied. The specs are not changed.
+/// Comments are not copied. The specs are not changed. With `--app`, the manifest names that app.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
     #[command(flatten)]
@@ -28,9 +29,12 @@ pub struct ImportArgs {
     allow_outside: bool,
 }
 
-pub async fn run(ui: &Ui, args: ImportArgs) -> Result<()> {
+pub async fn run(ui: &Ui, args: ImportArgs, app: Option<AppName>) -> Result<()> {
     let specs = &args.folder.specdir;
-    let declared = fission::read_folder(specs)?;
+    let mut declared = fission::read_folder(specs)?;
+    if app.is_some() {
+        declared.app = app;
+    }
     let wrong = if args.allow_outside { Vec::new() } else { declared::bounds::outside(&declared) };
     if !wrong.is_empty() {
         return Err(declared::failure(wrong, declared.warnings));

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use milepost_model::AppName;
 
 use crate::declared::manifest::{self, FILE_NAME};
 use crate::declared::write::write_told;
@@ -13,7 +14,7 @@ const PROGRAM: &str = "def main(request):\n    return \"hello, world\\n\"\n";
 ///
 /// Recognises Flask, FastAPI, Django, Express, Fastify and Vite, programs in `main.py` or
 /// `index.js`, and folders of web pages. In an empty folder it also writes an example function.
-/// Existing files are not changed.
+/// The app is named after the folder, or as `--app` says. Existing files are not changed.
 #[derive(Debug, Args)]
 pub struct InitArgs {
     /// The folder of the project; created if it does not exist
@@ -21,7 +22,7 @@ pub struct InitArgs {
     dir: PathBuf,
 }
 
-pub fn run(ui: &Ui, args: &InitArgs) -> Result<()> {
+pub fn run(ui: &Ui, args: &InitArgs, app: Option<&AppName>) -> Result<()> {
     std::fs::create_dir_all(&args.dir)?;
     if args.dir.join(FILE_NAME).exists() {
         return Err(Failure::new(format!("`{}` already exists", args.dir.join(FILE_NAME).display()))
@@ -34,7 +35,11 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<()> {
     for (name, text) in &starter.files {
         write_told(ui, &args.dir.join(name), text)?;
     }
-    write_told(ui, &args.dir.join(FILE_NAME), &starter.manifest)?;
+    let manifest = match (app, starter.manifest.split_once('\n')) {
+        (Some(app), Some((_, rest))) => format!("app: {app}\n{rest}"),
+        _ => starter.manifest,
+    };
+    write_told(ui, &args.dir.join(FILE_NAME), &manifest)?;
     for note in &starter.notes {
         ui.say(note);
     }

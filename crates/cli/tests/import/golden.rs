@@ -89,3 +89,13 @@ fn show(root: &Path, path: &Path, to: &mut String) {
         to.push_str(&format!("\n== {name}{executable}\n{}", fs::read_to_string(path).unwrap()));
     }
 }
+
+#[test]
+fn the_manifest_names_the_app_that_was_asked_for() {
+    let env = CliEnv::new();
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import/whole_project");
+    copy_folder(&case, &env.work_dir().join("project"));
+    env.run_in("project", &["import", "--app", "renamed"]).success();
+    let manifest = fs::read_to_string(env.work_dir().join("project/milepost.yaml")).unwrap();
+    assert!(manifest.contains("\napp: renamed\n"), "{manifest}");
+}

@@ -263,3 +263,14 @@ async fn a_vite_project_and_plain_folders_are_recognised() {
         assert!(status != 200 || answer.body.trim() == body, "{app}: {}", answer.body);
     }
 }
+
+#[test]
+fn init_takes_the_name_of_the_app_from_its_option() {
+    let env = CliEnv::new();
+    env.run(&["init", "page", "--app", "shop"]).success();
+    let manifest = std::fs::read_to_string(env.work_dir().join("page/milepost.yaml")).unwrap();
+    assert!(manifest.starts_with("app: shop\nfunctions:\n"), "{manifest}");
+    let refused = env.run(&["init", "other", "--app", "Shop!"]);
+    assert_eq!(refused.status, Some(2), "{}", refused.snapshot());
+    assert!(!env.work_dir().join("other").exists(), "a refused name leaves nothing");
+}
