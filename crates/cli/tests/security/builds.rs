@@ -37,3 +37,16 @@ fn a_build_sees_neither_the_environment_nor_the_data_of_the_server() {
         assert!(!output.stderr.contains(secret), "{secret} in {}", output.stderr);
     }
 }
+
+#[test]
+fn the_server_warns_of_passwords_that_builds_can_read() {
+    let mut env = CliEnv::new();
+    env.set("PIP_INDEX_URL", "https://user:hunter2@pypi.example/simple");
+    env.set("NPM_CONFIG_FUND", "false");
+    let world = World::in_env(env, &[]);
+    let said = world.server.stderr();
+    let warning =
+        said.lines().find(|line| line.contains("builds of all apps can read")).unwrap_or_else(|| panic!("{said}"));
+    assert!(warning.contains("PIP_INDEX_URL") && !warning.contains("NPM_CONFIG_FUND"), "{warning}");
+    assert!(!said.contains("hunter2"), "{said}");
+}
