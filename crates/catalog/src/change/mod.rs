@@ -80,6 +80,12 @@ pub(crate) struct Draft<'a> {
     pub warnings: Vec<String>,
 }
 
+impl Draft<'_> {
+    fn changes(&self) -> bool {
+        self.outcomes.iter().any(|outcome| outcome.action != UnitAction::Unchanged)
+    }
+}
+
 impl Catalog {
     /// Applies a change, or with `dry_run` reports what it would do.
     pub async fn change(&self, app: &AppName, input: ChangeInput) -> Result<ChangeOutcome> {
@@ -159,7 +165,10 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
         draft.hand_edits = declared.hand_edits(work, &mut draft, &change.removes).await?;
     }
     let mut moved = Vec::new();
-    if let Some(on_live) = &on_live {
+    // A change that changes nothing is undone below, so nothing leaves and nothing can be in the way.
+    if let Some(on_live) = &on_live
+        && draft.changes()
+    {
         on_live.leave(work).await?;
         moved = on_live.reverted();
     }
@@ -186,7 +195,7 @@ async fn finish(
     mut draft: Draft<'_>,
     on_live: Option<OnLive>,
 ) -> Result<ChangeOutcome> {
-    let changed = draft.outcomes.iter().any(|outcome| outcome.action != UnitAction::Unchanged);
+    let changed = draft.changes();
     if change.dry_run {
         // The real change draws other ids, so these must not be shown.
         for unit in &mut draft.outcomes {
