@@ -13,6 +13,8 @@ mod invariants;
 mod operations;
 #[path = "properties/published.rs"]
 mod published;
+#[path = "properties/refusals.rs"]
+mod refusals;
 #[path = "properties/world.rs"]
 mod world;
 
@@ -24,8 +26,8 @@ use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use world::World;
 
-/// Runs random cases, each on its own app. The cases are the same in every run; `PROPTEST_CASES`
-/// sets their number.
+/// Runs random cases, each on its own app. The cases are the same in every run with the same
+/// `PROPTEST_RNG_SEED`; `PROPTEST_CASES` sets their number.
 fn run<S: Strategy>(
     name: &str,
     engine: fn() -> Engine,
@@ -37,7 +39,9 @@ fn run<S: Strategy>(
     let fixture = RefCell::new((runtime.block_on(Fixture::new(engine())), 0));
     let cases = std::env::var("PROPTEST_CASES").map_or(cases, |more| more.parse().unwrap());
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 300, ..Config::default() };
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, Digest::of(name.as_bytes()).as_bytes());
+    let seed = std::env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| "1".to_owned());
+    let seed = Digest::of(format!("{name} {seed}").as_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, seed.as_bytes());
     let result = TestRunner::new_with_rng(config, rng).run(strategy, |value| {
         let (fixture, count) = &mut *fixture.borrow_mut();
         *count += 1;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use milepost_catalog::{CatalogError, LiveTarget, RollbackInput};
+use milepost_catalog::{LiveTarget, RollbackInput};
 use milepost_model::base::Base;
 use milepost_model::change::{Change, UnitAction};
 use milepost_model::{ChangeOutcome, Code, UnitKind};
@@ -33,9 +33,17 @@ pub struct World<'t> {
     /// Every label that was ever assigned, with its version, deleted or not.
     pub labels: BTreeMap<(String, String), i64>,
     /// The function of the route, and the version that it is pinned to.
-    route: Option<(String, Option<i64>)>,
+    pub route: Option<(String, Option<i64>)>,
     /// The route of each app version.
-    routes: BTreeMap<String, Option<(String, Option<i64>)>>,
+    pub routes: BTreeMap<String, Option<(String, Option<i64>)>>,
+    /// The package version that each function version was built on.
+    pub built_on: BTreeMap<(String, i64), (String, i64)>,
+    /// The versions that were deleted or swept.
+    pub gone: BTreeSet<(String, i64)>,
+    /// Every release that was ever made, with its app version.
+    pub releases: Vec<(String, String)>,
+    /// The app versions that were live on the way to the current one, which is last.
+    pub live_path: Vec<String>,
     /// The content of every version that was ever made.
     history: BTreeMap<(String, i64), u8>,
 }
@@ -61,6 +69,10 @@ impl<'t> World<'t> {
             labels: BTreeMap::new(),
             route: None,
             routes: BTreeMap::new(),
+            built_on: BTreeMap::new(),
+            gone: BTreeSet::new(),
+            releases: Vec::new(),
+            live_path: Vec::new(),
             history: BTreeMap::new(),
         }
     }
@@ -107,6 +119,7 @@ impl<'t> World<'t> {
                 self.on_live(change([config("value", value)]), &[("config config".into(), value)], value).await;
             }
         }
+        self.live_went(matches!(operation, Operation::Rollback));
         if let Some((uid, _)) = self.app_versions.last() {
             self.routes.entry(uid.clone()).or_insert_with(|| self.route.clone());
         }
@@ -120,12 +133,12 @@ impl<'t> World<'t> {
         self.versions.get(unit)?.get(self.manifest.get(unit)?).copied()
     }
 
-    fn protected(&self, release: &str) -> bool {
+    pub fn protected(&self, release: &str) -> bool {
         self.tags.values().any(|tagged| tagged == release) || (self.pinned && self.live.as_deref() == Some(release))
     }
 
     /// Returns the releases that expire for a new one, or `None` if all are protected.
-    fn making_room(&self) -> Option<Vec<String>> {
+    pub fn making_room(&self) -> Option<Vec<String>> {
         let excess = (self.active.len() + 1).saturating_sub(BOUND);
         let free = self.active.iter().map(|(id, _)| id.clone()).filter(|id| !self.protected(id));
         let going: Vec<String> = free.take(excess).collect();
@@ -134,7 +147,8 @@ impl<'t> World<'t> {
 
     fn released(&mut self, id: String, app_version: String, expired: &[String]) {
         self.active.retain(|(active, _)| !expired.contains(active));
-        self.active.push((id.clone(), app_version));
+        self.active.push((id.clone(), app_version.clone()));
+        self.releases.push((id.clone(), app_version));
         if !self.pinned {
             self.live = Some(id);
         }
@@ -164,7 +178,8 @@ impl<'t> World<'t> {
             let key = format!("{} {}", unit.kind, unit.name);
             match (unit.action, unit.number) {
                 (UnitAction::Deleted, Some(number)) => {
-                    self.versions.entry(key).or_default().remove(&number);
+                    self.versions.entry(key.clone()).or_default().remove(&number);
+                    self.gone.insert((key, number));
                 }
                 (UnitAction::Removed, _) => {
                     self.manifest.remove(&key);
@@ -179,6 +194,15 @@ impl<'t> World<'t> {
                     self.manifest.insert(key, number);
                 }
                 (_, None) => {}
+            }
+        }
+        for unit in &outcome.versions {
+            let made = matches!(unit.action, UnitAction::Created | UnitAction::Updated);
+            let package = (format!("package {}", unit.name), self.manifest.get(&format!("package {}", unit.name)));
+            if let (UnitKind::Function, true, Some(number), (package, Some(on))) =
+                (unit.kind, made, unit.number, package)
+            {
+                self.built_on.insert((format!("function {}", unit.name), number), (package, *on));
             }
         }
         if let Some(uid) = &outcome.app_version {
@@ -268,31 +292,13 @@ impl<'t> World<'t> {
     }
 
     async fn delete(&mut self, kind: UnitKind, name: &str, which: &str) {
-        let unit = format!("{kind} {name}");
-        let numbers: BTreeSet<i64> = match which.parse() {
-            Ok(number) => [number].into(),
-            Err(_) => self.numbers(&unit).into_iter().collect(),
-        };
-        let aliased = kind == UnitKind::Function
-            && self.aliases.iter().any(|((function, _), number)| function == name && numbers.contains(number));
-        let pinned = self.route.as_ref().is_some_and(|(function, number)| {
-            kind == UnitKind::Function && function == name && number.is_some_and(|number| numbers.contains(&number))
-        });
-        let held = self.active.iter().any(|(id, uid)| {
-            let manifest = self.app_versions.iter().find(|(known, _)| known == uid).map(|(_, manifest)| manifest);
-            self.protected(id)
-                && manifest.and_then(|manifest| manifest.get(&unit)).is_some_and(|number| numbers.contains(number))
-        });
-        match self.t.delete(kind, name, which).await {
-            Ok(outcome) => {
-                assert!(!aliased && !pinned && !held, "{unit} {which} was in use");
+        let expected = self.delete_answer(kind, name, which);
+        match (self.t.delete(kind, name, which).await, expected) {
+            (Ok(outcome), Ok(expiring)) => {
+                assert!(outcome.expired.starts_with(&expiring), "{outcome:?} {expiring:?}");
                 self.absorb(outcome, 0);
             }
-            Err(CatalogError::Refused(refusal)) => {
-                let codes = [Code::InUse, Code::StillReferenced, Code::NoRoom, Code::UnitNotFound];
-                assert!(codes.contains(&refusal.code), "{refusal:?}");
-            }
-            Err(error) => panic!("{error:?}"),
+            (result, expected) => assert_eq!(refused(result).code, expected.unwrap_err(), "{kind} {name} {which}"),
         }
     }
 
@@ -353,33 +359,30 @@ impl<'t> World<'t> {
 
     async fn rollback(&mut self) {
         let input = RollbackInput { to: None, why: String::new(), dry_run: false };
-        match self.t.catalog.rollback(&self.t.app, "liz", input).await {
-            Ok(done) => {
+        let expected = self.rollback_answer();
+        match (self.t.catalog.rollback(&self.t.app, "liz", input).await, expected) {
+            (Ok(done), Ok((app_version, making_room))) => {
+                assert_eq!((&done.to.app_version, done.released_again), (&app_version, making_room.is_some()));
+                assert_eq!(done.expired, making_room.unwrap_or_default());
                 self.pinned = true;
                 if done.released_again {
-                    self.released(done.to.id.clone(), done.to.app_version, &done.expired);
+                    self.released(done.to.id.clone(), app_version, &done.expired);
                 }
                 self.live = Some(done.to.id);
             }
-            Err(error) => {
-                let code = refused::<()>(Err(error)).code;
-                assert!([Code::NothingToRollBackTo, Code::VersionDeleted, Code::NoRoom].contains(&code), "{code:?}");
-            }
+            (result, expected) => assert_eq!(refused(result).code, expected.unwrap_err()),
         }
     }
 
     async fn release(&mut self, app_version: u8) {
         let Some((uid, _)) = pick(&self.app_versions, app_version).cloned() else { return };
-        let room = self.making_room();
-        match self.t.catalog.release_create(&self.t.app, "rob", Some(uid.clone()), String::new()).await {
-            Ok((release, expired)) => {
-                assert_eq!(Some(&expired), room.as_ref());
+        let expected = self.release_answer(&uid);
+        match (self.t.catalog.release_create(&self.t.app, "rob", Some(uid.clone()), String::new()).await, expected) {
+            (Ok((release, expired)), Ok(making_room)) => {
+                assert_eq!(expired, making_room);
                 self.released(release.id, uid, &expired);
             }
-            Err(error) => {
-                let code = refused::<()>(Err(error)).code;
-                assert!(code == Code::VersionDeleted || (code == Code::NoRoom && room.is_none()), "{code:?}");
-            }
+            (result, expected) => assert_eq!(refused(result).code, expected.unwrap_err()),
         }
     }
 
@@ -428,7 +431,10 @@ impl<'t> World<'t> {
         }
         let outcome = result.unwrap();
         assert_eq!((outcome.changed, Some(&outcome.expired)), (true, room.as_ref()));
-        let back: Vec<String> = base.keys().filter(|unit| !self.manifest.contains_key(*unit)).cloned().collect();
+        let listed =
+            |unit: &String, number: &i64| self.versions.get(unit).is_some_and(|known| known.contains_key(number));
+        let back: Vec<String> =
+            base.iter().filter(|(unit, number)| !listed(unit, number)).map(|(unit, _)| unit.clone()).collect();
         let gone: Vec<String> = self.manifest.keys().filter(|unit| leaves(unit)).cloned().collect();
         self.versions.retain(|unit, _| !gone.contains(unit));
         self.manifest.clone_from(&base);
@@ -456,8 +462,17 @@ impl<'t> World<'t> {
         }
     }
 
-    async fn sweep(&self) {
+    async fn sweep(&mut self) {
         self.t.clock.advance_ms(3_600_000);
         self.t.catalog.sweep(1_800_000).await.unwrap();
+        for (uid, _) in &self.app_versions {
+            let (_, _, gone) = self.t.catalog.app_version_contents(&self.t.app, uid.clone()).await.unwrap();
+            for (unit, number) in gone {
+                let version = (unit.to_string(), number);
+                let listed = self.versions.get(&version.0).is_some_and(|known| known.contains_key(&number));
+                assert!(!listed, "{version:?} was swept");
+                self.gone.insert(version);
+            }
+        }
     }
 }
