@@ -9,6 +9,7 @@ mod lease;
 mod peers;
 mod setup;
 mod shell;
+mod soak;
 mod test;
 mod tidy;
 mod tour;
@@ -22,6 +23,7 @@ Usage: cargo xtask COMMAND
   tour [--write] [PAGE…]   run the commands of README.md or another page; --all runs every page, --write updates their output
   setup                    install what the tests need
   test [--fast] [ARG…]     run the tests; --fast is what a minute suffices for, or with -p PACKAGE what is not slow; ARGs go to the test runner
+  soak [--minutes N] [--seed SEED]  run the property tests with new seeds, for 60 minutes by default
   tidy                     check what the compiler does not: sizes, crate edges, leftovers
   deps                     check the licences of dependencies, and those in two versions
   docs                     write the generated reference
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
     let outcome = match args.as_slice() {
         ["setup"] => setup::run(),
         ["test", rest @ ..] => test::run(rest),
+        ["soak", rest @ ..] => soak::run(rest),
         ["tidy"] => tidy::run(),
         ["tour", rest @ ..] => tour::run(rest),
         ["deps"] => deps::run(),

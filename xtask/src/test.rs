@@ -10,7 +10,7 @@ use std::{env, fs, thread};
 use anyhow::{Context, Result};
 
 use crate::shell::{cargo, run as run_command, target_dir};
-use crate::{lease, setup};
+use crate::{lease, setup, soak};
 
 pub fn run(args: &[&str]) -> Result<()> {
     let fast = args.contains(&"--fast");
@@ -51,6 +51,7 @@ fn nextest(profile: &str, args: &[&str]) -> Result<()> {
     let _lease = lease::hold()?;
     let mut command = cargo(&["nextest", "run", "--locked", "--profile", profile]);
     at_a_time(&mut command, "NEXTEST_TEST_THREADS");
+    fix_the_seed(&mut command);
     if profile == "ci" {
         // CI output is read in excerpts, where a backtrace would hide the failure's message.
         command.env("RUST_BACKTRACE", "0");
@@ -64,6 +65,7 @@ fn cargo_test(fast: bool, args: &[&str]) -> Result<()> {
     // programs.
     let mut command = cargo(&["test", "--locked"]);
     at_a_time(&mut command, "RUST_TEST_THREADS");
+    fix_the_seed(&mut command);
     command.args(scope(args)).args(args);
     if fast {
         // Like the nextest profile `fast`.
@@ -79,6 +81,14 @@ fn at_a_time(command: &mut Command, variable: &str) {
     if env::var_os(variable).is_none() {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         command.env(variable, (cores * 2).to_string());
+    }
+}
+
+/// The property tests draw the same cases in every run, so that a change is not blamed for a case
+/// that it did not break. `cargo xtask soak` draws new ones.
+fn fix_the_seed(command: &mut Command) {
+    if env::var_os(soak::SEED).is_none() {
+        command.env(soak::SEED, "1");
     }
 }
 
