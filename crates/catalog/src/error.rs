@@ -19,6 +19,12 @@ pub enum CatalogError {
     UnknownScheme(String),
     #[error("the database has schema {found}, this Milepost knows up to {newest}; start a newer Milepost")]
     Newer { found: i64, newest: i64 },
+    /// A column that holds one of a fixed set of words holds another one.
+    #[error(
+        "`{column}` in the database holds `{value}`, which this Milepost never writes; \
+         restore the database from a backup, or start the version that wrote it"
+    )]
+    UnknownWord { column: &'static str, value: String },
     /// The database holds a value that the code never writes.
     #[error("the catalog is inconsistent: {0}")]
     Inconsistent(String),

@@ -31,6 +31,7 @@ mod storage;
 mod tables;
 mod timers;
 mod uuids;
+mod words;
 mod work;
 
 use std::sync::Arc;

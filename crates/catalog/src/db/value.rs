@@ -9,6 +9,7 @@ use milepost_model::{Digest, Timestamp};
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 
 use crate::error::{CatalogError, Result};
+use crate::words::Word;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Val {
@@ -154,6 +155,13 @@ impl Row {
 
     pub fn opt_parse<T: std::str::FromStr<Err: std::fmt::Display>>(&self, index: usize) -> Result<Option<T>> {
         if self.opt_text(index)?.is_none() { Ok(None) } else { self.parse(index).map(Some) }
+    }
+
+    /// Reads a column that holds one word of a fixed set. `column` is its table and name, for the
+    /// error about any other word.
+    pub(crate) fn word<T: Word>(&self, index: usize, column: &'static str) -> Result<T> {
+        let value = self.text(index)?;
+        T::from_word(&value).ok_or(CatalogError::UnknownWord { column, value })
     }
 
     pub fn opt_json<T: serde::de::DeserializeOwned>(&self, index: usize) -> Result<Option<T>> {

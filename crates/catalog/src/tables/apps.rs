@@ -3,6 +3,7 @@ use milepost_model::{AppName, Code, PlanName, Refusal, Timestamp};
 
 use crate::db::{Row, Tx};
 use crate::error::Result;
+use crate::words::Word as _;
 
 #[derive(Debug, Clone)]
 pub(crate) struct AppRow {
@@ -25,22 +26,15 @@ fn read(row: &Row) -> Result<AppRow> {
     Ok(AppRow {
         id: row.int(0)?,
         name: row.parse(1)?,
-        plan: row.parse(2)?,
+        plan: row.word(2, "apps.plan")?,
         created_at: row.time(3)?,
         created_by: row.text(4)?,
         head_seq: row.int(5)?,
         event_seq: row.int(6)?,
-        live_mode: if row.text(7)? == "pinned" { LiveMode::Pinned } else { LiveMode::Following },
+        live_mode: row.word(7, "apps.live_mode")?,
         live_release_id: row.opt_int(8)?,
         latest_release_id: row.opt_int(9)?,
     })
-}
-
-fn mode_text(mode: LiveMode) -> &'static str {
-    match mode {
-        LiveMode::Following => "following",
-        LiveMode::Pinned => "pinned",
-    }
 }
 
 pub(crate) async fn find(tx: &mut Tx, name: &AppName) -> Result<Option<AppRow>> {
@@ -119,7 +113,7 @@ pub(crate) async fn save(tx: &mut Tx, app: &AppRow) -> Result<()> {
         app.plan.as_str().into(),
         app.head_seq.into(),
         app.event_seq.into(),
-        mode_text(app.live_mode).into(),
+        app.live_mode.word().into(),
         app.live_release_id.into(),
         app.latest_release_id.into(),
     ];

@@ -57,7 +57,7 @@ pub(crate) async fn of(tx: &mut Tx, executions: &[&str]) -> Result<HashMap<Strin
                 started_at: row.time(2)?,
                 ended_at: row.opt_time(3)?,
                 node: row.text(4)?,
-                end: Some(row.parse(5)?),
+                end: Some(row.word(5, "execution_attempts.ending")?),
             };
             found.entry(row.text(0)?).or_default().push(attempt);
         }

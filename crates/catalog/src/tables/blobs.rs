@@ -4,6 +4,7 @@ use milepost_model::{Digest, Timestamp};
 
 use crate::db::{Tx, Val, placeholders};
 use crate::error::Result;
+use crate::tables::versions::VersionState;
 
 /// Rows per statement: large enough that thousands of files cost few round trips, and within
 /// SQLite's limit on parameters.
@@ -201,7 +202,8 @@ pub(crate) async fn holders(tx: &mut Tx, id: i64, limit: i64) -> Result<Vec<Stri
     let rows = tx.query(sql, &[id.into(), limit.into()]).await?;
     rows.iter()
         .map(|row| {
-            let retired = if row.text(4)? == "retired" { " (retired)" } else { "" };
+            let state: VersionState = row.word(4, "versions.state")?;
+            let retired = if state == VersionState::Retired { " (retired)" } else { "" };
             Ok(format!("app {}: {} {} version {}{retired}", row.text(0)?, row.text(1)?, row.text(2)?, row.int(3)?))
         })
         .collect()

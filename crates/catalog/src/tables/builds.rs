@@ -1,8 +1,9 @@
-use milepost_model::build::{Build, BuildState};
+use milepost_model::build::Build;
 use milepost_model::{Digest, Timestamp};
 
 use crate::db::{Row, Tx, Val};
 use crate::error::Result;
+use crate::words::Word as _;
 
 #[derive(Debug, Clone)]
 pub(crate) struct BuildRow {
@@ -25,7 +26,7 @@ fn read(row: &Row) -> Result<BuildRow> {
     let build = Build {
         id: row.text(2)?,
         package: row.parse(3)?,
-        state: if row.text(4)? == "succeeded" { BuildState::Succeeded } else { BuildState::Failed },
+        state: row.word(4, "builds.state")?,
         source: row.digest(5)?,
         command: row.text(6)?,
         deployment: row.opt_digest(7)?,
@@ -68,16 +69,12 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, key: &Digest, build: &Build
     let sql = "INSERT INTO builds (app_id, uid, key, package, state, source, command, deployment_blob_id, log_blob_id, reason, \
                started_at, duration_ms, started_by, used_at) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $11) ON CONFLICT (app_id, uid) DO NOTHING";
-    let state = match build.state {
-        BuildState::Succeeded => "succeeded",
-        BuildState::Failed => "failed",
-    };
     let params = [
         app_id.into(),
         build.id.as_str().into(),
         key.into(),
         build.package.as_str().into(),
-        state.into(),
+        build.state.word().into(),
         (&build.source).into(),
         build.command.as_str().into(),
         blobs.deployment.into(),

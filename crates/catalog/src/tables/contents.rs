@@ -83,7 +83,7 @@ async fn insert(tx: &mut Tx, params: &[Val; 5]) -> Result<(i64, bool)> {
 
 pub(crate) async fn get(tx: &mut Tx, id: i64) -> Result<UnitSpec> {
     let row = tx.query_one("SELECT kind, body FROM contents WHERE id = $1", &[id.into()]).await?;
-    let kind: UnitKind = row.parse(0)?;
+    let kind: UnitKind = row.word(0, "contents.kind")?;
     UnitSpec::from_json(kind, &row.text(1)?)
         .map_err(|error| CatalogError::inconsistent(format!("content {id}: {error}")))
 }
@@ -126,7 +126,7 @@ async fn of_kinds(tx: &mut Tx, app_id: i64, kinds: &str) -> Result<Vec<(UnitKey,
     );
     let mut found = Vec::new();
     for row in tx.query(&sql, &[app_id.into()]).await? {
-        let key = UnitKey { kind: row.parse(0)?, name: row.parse(1)? };
+        let key = UnitKey { kind: row.word(0, "units.kind")?, name: row.parse(1)? };
         let spec = UnitSpec::from_json(key.kind, &row.text(2)?)
             .map_err(|error| CatalogError::inconsistent(format!("content of {key}: {error}")))?;
         found.push((key, spec));

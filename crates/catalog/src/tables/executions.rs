@@ -84,7 +84,7 @@ fn read(row: &Row) -> Result<ExecutionRow> {
         Some(_) => Some(ExecutedVersion { number: row.int(4)?, uid: row.text(5)?, digest: row.digest(6)? }),
         None => None,
     };
-    let status: ExecutionStatus = row.parse(8)?;
+    let status: ExecutionStatus = row.word(8, "executions.status")?;
     let (input, headers) = execution_input::split(row.opt_text(10)?)?;
     let execution = Execution {
         id: row.text(0)?,
@@ -99,7 +99,7 @@ fn read(row: &Row) -> Result<ExecutionRow> {
         shortened: row.bool(12)?,
         description: row.text(13)?,
         started_by: row.text(14)?,
-        cause: Cause::of(row.parse(15)?, row.opt_text(16)?),
+        cause: Cause::of(row.word(15, "executions.cause")?, row.opt_text(16)?),
         scheduled_at: row.opt_time(17)?,
         created_at: row.time(18)?,
         started_at: row.opt_time(19)?,
@@ -244,7 +244,7 @@ pub(crate) async fn list(
 /// Returns the status of an execution and locks it until the transaction ends.
 pub(crate) async fn lock(tx: &mut Tx, app_id: i64, id: &str) -> Result<Option<ExecutionStatus>> {
     let sql = format!("SELECT status FROM executions WHERE id = $1 AND app_id = $2{}", tx.for_update());
-    tx.query_opt(&sql, &[id.into(), app_id.into()]).await?.map(|row| row.parse(0)).transpose()
+    tx.query_opt(&sql, &[id.into(), app_id.into()]).await?.map(|row| row.word(0, "executions.status")).transpose()
 }
 
 /// Ends an execution that is not running.
@@ -318,7 +318,14 @@ pub(crate) async fn waiting(tx: &mut Tx, node: &str, now: Timestamp, after: i64,
                FROM (SELECT app_id FROM t WHERE app_id IS NOT NULL LIMIT $2) AS t JOIN apps a ON a.id = t.app_id ORDER BY t.app_id";
     let rows = tx.query(sql, &[after.into(), limit.into(), node.into(), now.into()]).await?;
     rows.iter()
-        .map(|row| Ok(Waiting { app_id: row.int(0)?, plan: row.parse(1)?, running: row.int(2)?, here: row.int(3)? }))
+        .map(|row| {
+            Ok(Waiting {
+                app_id: row.int(0)?,
+                plan: row.word(1, "apps.plan")?,
+                running: row.int(2)?,
+                here: row.int(3)?,
+            })
+        })
         .collect()
 }
 

@@ -70,7 +70,7 @@ fn read(row: &Row) -> Result<InstallRow> {
     let mut next = || columns.next().unwrap_or(COLUMNS.len());
     Ok(InstallRow {
         app_id: row.int(next())?,
-        mode: row.parse(next())?,
+        mode: row.word(next(), "installs.mode")?,
         package: row.parse(next())?,
         channel: row.opt_parse(next())?,
         place: row.text(next())?,

@@ -34,7 +34,7 @@ fn read(row: &Row) -> Result<JobRow> {
         first_at: row.opt_time(10)?,
         count: row.opt_int(11)?,
         input: row.opt_json(12)?,
-        state: row.parse(13)?,
+        state: row.word(13, "jobs.state")?,
         next_at: row.opt_time(14)?,
         fired: row.int(15)?,
         created_at: row.time(16)?,
@@ -130,7 +130,7 @@ pub(crate) async fn named(tx: &mut Tx, app_id: i64, name: &str, limit: i64) -> R
     let sql = "SELECT id, state FROM jobs WHERE app_id = $1 AND name = $2 AND name <> '' \
                ORDER BY CASE WHEN state IN ('running', 'paused') THEN 0 ELSE 1 END, id DESC LIMIT $3";
     let rows = tx.query(sql, &[app_id.into(), name.into(), limit.into()]).await?;
-    rows.iter().map(|row| Ok((row.text(0)?, row.parse(1)?))).collect()
+    rows.iter().map(|row| Ok((row.text(0)?, row.word(1, "jobs.state")?))).collect()
 }
 
 /// Deletes jobs that were done or cancelled at or before `up_to`.

@@ -3,6 +3,7 @@ use milepost_model::pointer::Step;
 
 use crate::db::{Row, Tx};
 use crate::error::Result;
+use crate::words::Word as _;
 
 /// The pointer that a move belongs to.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +41,7 @@ fn read(row: &Row) -> Result<MoveRow> {
         id: row.int(0)?,
         from_id: row.opt_int(1)?,
         to_id: row.opt_int(2)?,
-        step: if row.text(3)? == "back" { Step::Back } else { Step::Forward },
+        step: row.word(3, "pointer_moves.step")?,
         at: row.time(4)?,
         by: row.text(5)?,
         why: row.text(6)?,
@@ -60,7 +61,6 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, pointer: Pointer<'_>, new: 
     let (kind, unit_id, name) = pointer.key();
     let sql = "INSERT INTO pointer_moves (app_id, kind, unit_id, name, from_id, to_id, step, moved_at, moved_by, why) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-    let step = if new.step == Step::Back { "back" } else { "forward" };
     let params = [
         app_id.into(),
         kind.into(),
@@ -68,7 +68,7 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, pointer: Pointer<'_>, new: 
         name.into(),
         new.from_id.into(),
         new.to_id.into(),
-        step.into(),
+        new.step.word().into(),
         new.at.into(),
         new.by.into(),
         new.why.into(),

@@ -3,7 +3,7 @@ use milepost_model::check::CheckState;
 use milepost_model::release::ReleaseState;
 
 use crate::db::{Row, Tx, Val};
-use crate::error::{CatalogError, Result};
+use crate::error::Result;
 
 #[derive(Debug, Clone)]
 pub(crate) struct ReleaseRow {
@@ -24,17 +24,12 @@ fn read(row: &Row) -> Result<ReleaseRow> {
         id: row.int(0)?,
         name: row.text(1)?,
         app_seq: row.int(2)?,
-        state: if row.text(3)? == "active" { ReleaseState::Active } else { ReleaseState::Expired },
+        state: row.word(3, "releases.state")?,
         created_at: row.time(4)?,
         created_by: row.text(5)?,
         expired_at: row.opt_time(6)?,
-        check: check_state(&row.text(7)?)?,
+        check: row.word(7, "releases.check_state")?,
     })
-}
-
-fn check_state(text: &str) -> Result<CheckState> {
-    CheckState::from_text(text)
-        .ok_or_else(|| CatalogError::inconsistent(format!("`{text}` is not the state of a check")))
 }
 
 async fn select(tx: &mut Tx, rest: &str, params: &[Val]) -> Result<Vec<ReleaseRow>> {

@@ -19,7 +19,7 @@ const SELECT: &str = "SELECT t.name, t.role, a.name, t.created_at, t.created_by,
 fn read(row: &Row) -> Result<TokenRow> {
     Ok(TokenRow {
         name: row.text(0)?,
-        role: row.parse(1)?,
+        role: row.word(1, "tokens.role")?,
         // A token of a deleted app must match no app rather than every app.
         app: if row.int(5)? == 0 { None } else { Some(row.opt_text(2)?.unwrap_or_default()) },
         created_at: row.time(3)?,

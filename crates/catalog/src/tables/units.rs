@@ -42,7 +42,7 @@ const COLUMNS: &str = "id, kind, name, last_number, current_version_id, deployme
 fn read(row: &Row) -> Result<UnitRow> {
     Ok(UnitRow {
         id: row.int(0)?,
-        kind: row.parse(1)?,
+        kind: row.word(1, "units.kind")?,
         name: row.parse(2)?,
         last_number: row.int(3)?,
         current_version_id: row.opt_int(4)?,

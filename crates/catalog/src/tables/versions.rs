@@ -3,6 +3,7 @@ use milepost_model::{Digest, Label, Timestamp};
 
 use crate::db::{Row, Tx, Val, placeholders};
 use crate::error::Result;
+use crate::words::{Word, words};
 
 #[derive(Debug, Clone)]
 pub(crate) struct VersionRow {
@@ -55,16 +56,12 @@ fn read(row: &Row) -> Result<VersionRow> {
         description: row.text(7)?,
         created_at: row.time(8)?,
         created_by: row.text(9)?,
-        state: state(&row.text(10)?),
+        state: row.word(10, "versions.state")?,
     })
 }
 
-fn state(text: &str) -> VersionState {
-    match text {
-        "active" => VersionState::Active,
-        "retired" => VersionState::Retired,
-        _ => VersionState::Deleted,
-    }
+words! {
+    VersionState { Active => "active", Retired => "retired", Deleted => "deleted" }
 }
 
 async fn find(tx: &mut Tx, condition: &str, params: &[Val]) -> Result<Option<VersionRow>> {
@@ -222,7 +219,7 @@ pub(crate) async fn hold(tx: &mut Tx, ids: &[i64], at_once: bool) -> Result<Vec<
         let sql = format!("SELECT id, state FROM versions WHERE id IN ({list}) ORDER BY id{lock}");
         let params: Vec<Val> = chunk.iter().map(|id| (*id).into()).collect();
         for row in tx.query(&sql, &params).await? {
-            found.push((row.int(0)?, state(&row.text(1)?)));
+            found.push((row.int(0)?, row.word(1, "versions.state")?));
         }
     }
     Ok(found)
@@ -260,7 +257,7 @@ pub(crate) async fn pins_of(tx: &mut Tx, version_ids: &[i64]) -> Result<Vec<(i64
     let sql = format!("SELECT version_id, role, target_id FROM version_pins WHERE version_id IN ({list})");
     let params: Vec<Val> = version_ids.iter().map(|id| (*id).into()).collect();
     let rows = tx.query(&sql, &params).await?;
-    rows.iter().map(|row| Ok((row.int(0)?, row.parse(1)?, row.int(2)?))).collect()
+    rows.iter().map(|row| Ok((row.int(0)?, row.word(1, "version_pins.role")?, row.int(2)?))).collect()
 }
 
 /// Returns versions that pin this one in a role and still exist.

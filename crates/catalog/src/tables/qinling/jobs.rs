@@ -20,7 +20,7 @@ fn read(row: &Row) -> Result<Job> {
         first_at: row.opt_time(7)?,
         count: row.opt_int(8)?,
         input: row.opt_json(9)?,
-        state: row.parse(10)?,
+        state: row.word(10, "jobs.state")?,
         next_at: row.opt_time(11)?,
         fired: row.int(12)?,
         created_at: row.time(13)?,

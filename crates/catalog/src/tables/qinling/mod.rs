@@ -80,7 +80,7 @@ fn read_unit(row: &Row) -> Result<V1UnitRow> {
     let unit = V1Unit {
         id: row.text(1)?,
         app: row.parse(9)?,
-        kind: row.parse(2)?,
+        kind: row.word(2, "v1_ids.kind")?,
         name: row.parse(3)?,
         last_number: row.int(4)?,
         latest: row.opt_int(10)?.unwrap_or(0),
