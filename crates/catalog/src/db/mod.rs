@@ -151,6 +151,22 @@ impl Tx {
         }
     }
 
+    /// Runs a statement that must affect one row. Any other number is an error: the row that the
+    /// caller read or locked is gone, or the condition selects more than it should.
+    pub async fn exactly_one(&mut self, sql: &str, params: &[Val]) -> Result<()> {
+        self.exactly(1, sql, params).await
+    }
+
+    /// Runs a statement that must affect this many rows.
+    pub async fn exactly(&mut self, rows: usize, sql: &str, params: &[Val]) -> Result<()> {
+        match self.execute(sql, params).await? {
+            affected if affected == rows as u64 => Ok(()),
+            affected => {
+                Err(CatalogError::inconsistent(format!("{affected} rows were written instead of {rows}: {sql}")))
+            }
+        }
+    }
+
     pub async fn query_opt(&mut self, sql: &str, params: &[Val]) -> Result<Option<Row>> {
         Ok(self.query(sql, params).await?.into_iter().next())
     }

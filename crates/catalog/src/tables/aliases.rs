@@ -48,11 +48,10 @@ pub(crate) async fn set(tx: &mut Tx, unit_id: i64, row: &AliasRow) -> Result<()>
         row.moved_at.into(),
         row.moved_by.as_str().into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }
 
 pub(crate) async fn delete(tx: &mut Tx, unit_id: i64, name: &AliasName) -> Result<()> {
-    tx.execute("DELETE FROM aliases WHERE unit_id = $1 AND name = $2", &[unit_id.into(), name.as_str().into()]).await?;
-    Ok(())
+    tx.exactly_one("DELETE FROM aliases WHERE unit_id = $1 AND name = $2", &[unit_id.into(), name.as_str().into()])
+        .await
 }

@@ -64,6 +64,5 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, row: &AppVersionRow) -> Res
         row.message.as_str().into(),
         git.into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }

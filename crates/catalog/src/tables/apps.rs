@@ -117,11 +117,9 @@ pub(crate) async fn save(tx: &mut Tx, app: &AppRow) -> Result<()> {
         app.live_release_id.into(),
         app.latest_release_id.into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }
 
 pub(crate) async fn mark_deleted(tx: &mut Tx, id: i64, at: Timestamp) -> Result<()> {
-    tx.execute("UPDATE apps SET deleted_at = $2 WHERE id = $1", &[id.into(), at.into()]).await?;
-    Ok(())
+    tx.exactly_one("UPDATE apps SET deleted_at = $2 WHERE id = $1", &[id.into(), at.into()]).await
 }

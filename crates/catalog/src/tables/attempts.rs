@@ -23,8 +23,7 @@ pub(crate) async fn insert(tx: &mut Tx, execution: &str, attempt: &Attempt, ende
         attempt.node.as_str().into(),
         end.as_str().into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }
 
 /// Number of attempts of an execution that ended because their node died.
@@ -68,8 +67,7 @@ pub(crate) async fn of(tx: &mut Tx, executions: &[&str]) -> Result<HashMap<Strin
 pub(crate) async fn set_log(tx: &mut Tx, execution: &str, log: &str) -> Result<()> {
     let sql = "INSERT INTO execution_logs (execution_id, log) VALUES ($1, $2) \
                ON CONFLICT (execution_id) DO UPDATE SET log = excluded.log";
-    tx.execute(sql, &[execution.into(), log.into()]).await?;
-    Ok(())
+    tx.exactly_one(sql, &[execution.into(), log.into()]).await
 }
 
 pub(crate) async fn log(tx: &mut Tx, execution: &str) -> Result<Option<String>> {

@@ -170,7 +170,7 @@ pub(crate) async fn sweep(tx: &mut Tx, cutoff: Timestamp, limit: i64) -> Result<
         let id: [Val; 1] = [row.int(0)?.into()];
         let Some(row) = tx.query_opt(&recheck, &[cutoff.into(), id[0].clone()]).await? else { continue };
         tx.execute("DELETE FROM tree_edges WHERE parent_id = $1", &id).await?;
-        tx.execute("DELETE FROM blobs WHERE id = $1", &id).await?;
+        tx.exactly_one("DELETE FROM blobs WHERE id = $1", &id).await?;
         count += 1;
         bytes += row.int(0)? as u64;
     }

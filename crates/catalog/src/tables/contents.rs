@@ -150,7 +150,8 @@ pub(crate) async fn sweep(tx: &mut Tx, limit: i64) -> Result<u64> {
         let id: [Val; 1] = [row.int(0)?.into()];
         if tx.query_opt(&recheck, &id).await?.is_some() {
             tx.execute("DELETE FROM content_blobs WHERE content_id = $1", &id).await?;
-            swept += tx.execute("DELETE FROM contents WHERE id = $1", &id).await?;
+            tx.exactly_one("DELETE FROM contents WHERE id = $1", &id).await?;
+            swept += 1;
         }
     }
     Ok(swept)

@@ -33,7 +33,7 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, act: &Act, events: &[NewEve
             params.push(event.before.as_ref().map(Value::to_string).into());
             params.push(event.after.as_ref().map(Value::to_string).into());
         }
-        tx.execute(&sql, &params).await?;
+        tx.exactly(chunk.len(), &sql, &params).await?;
     }
     Ok(())
 }

@@ -257,13 +257,11 @@ pub(crate) async fn end(
 ) -> Result<()> {
     let sql = "UPDATE executions SET status = $2, result = $3, finished_at = $4, cancel = 0 WHERE id = $1";
     let params = [id.into(), status.as_str().into(), result.map(RawJson::as_str).into(), at.into()];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }
 
 pub(crate) async fn ask_to_cancel(tx: &mut Tx, id: &str) -> Result<()> {
-    tx.execute("UPDATE executions SET cancel = 1 WHERE id = $1", &[id.into()]).await?;
-    Ok(())
+    tx.exactly_one("UPDATE executions SET cancel = 1 WHERE id = $1", &[id.into()]).await
 }
 
 /// Parameters of [`finish`].
@@ -430,8 +428,7 @@ pub(crate) async fn begin(tx: &mut Tx, id: &str, node: &str, attempt: i64) -> Re
 }
 
 pub(crate) async fn requeue(tx: &mut Tx, id: &str) -> Result<()> {
-    tx.execute("UPDATE executions SET status = 'queued', node = NULL WHERE id = $1", &[id.into()]).await?;
-    Ok(())
+    tx.exactly_one("UPDATE executions SET status = 'queued', node = NULL WHERE id = $1", &[id.into()]).await
 }
 
 /// Puts an execution back as if it had not been claimed. It may be claimed again from `not_before`
@@ -439,8 +436,7 @@ pub(crate) async fn requeue(tx: &mut Tx, id: &str) -> Result<()> {
 pub(crate) async fn unclaim(tx: &mut Tx, id: &str, not_before: Timestamp) -> Result<()> {
     let sql = "UPDATE executions SET status = 'queued', node = NULL, attempt = attempt - 1, attempt_at = NULL, begun = NULL, not_before = $2, \
                started_at = CASE WHEN attempt = 1 THEN NULL ELSE started_at END WHERE id = $1";
-    tx.execute(sql, &[id.into(), not_before.into()]).await?;
-    Ok(())
+    tx.exactly_one(sql, &[id.into(), not_before.into()]).await
 }
 
 /// Returns ids of executions that have not ended and need a version, up to `limit`, and their total

@@ -20,8 +20,7 @@ pub(crate) async fn add(tx: &mut Tx, group_id: i64, unit_id: i64, version_id: i6
         "DELETE FROM group_members WHERE group_id = $1 AND version_id IN (SELECT id FROM versions WHERE unit_id = $2)";
     tx.execute(sql, &[group_id.into(), unit_id.into()]).await?;
     let sql = "INSERT INTO group_members (group_id, version_id) VALUES ($1, $2)";
-    tx.execute(sql, &[group_id.into(), version_id.into()]).await?;
-    Ok(())
+    tx.exactly_one(sql, &[group_id.into(), version_id.into()]).await
 }
 
 pub(crate) async fn list(tx: &mut Tx, app_id: i64) -> Result<Vec<(i64, GroupName, Timestamp)>> {
@@ -42,6 +41,5 @@ pub(crate) async fn of_version(tx: &mut Tx, version_id: i64) -> Result<Vec<Group
 
 pub(crate) async fn delete(tx: &mut Tx, group_id: i64) -> Result<()> {
     tx.execute("DELETE FROM group_members WHERE group_id = $1", &[group_id.into()]).await?;
-    tx.execute("DELETE FROM version_groups WHERE id = $1", &[group_id.into()]).await?;
-    Ok(())
+    tx.exactly_one("DELETE FROM version_groups WHERE id = $1", &[group_id.into()]).await
 }

@@ -18,8 +18,7 @@ pub(crate) async fn insert(
     at: Timestamp,
 ) -> Result<()> {
     let sql = "INSERT INTO idempotency (app_id, idempotency_key, fingerprint, outcome, created_at) VALUES ($1, $2, $3, $4, $5)";
-    tx.execute(sql, &[app_id.into(), key.into(), fingerprint.into(), outcome.into(), at.into()]).await?;
-    Ok(())
+    tx.exactly_one(sql, &[app_id.into(), key.into(), fingerprint.into(), outcome.into(), at.into()]).await
 }
 
 pub(crate) async fn forget_before(tx: &mut Tx, cutoff: Timestamp) -> Result<u64> {

@@ -164,8 +164,7 @@ pub(crate) async fn list(tx: &mut Tx, after: Option<&str>, limit: i64) -> Result
 pub(crate) async fn insert(tx: &mut Tx, row: &InstallRow) -> Result<()> {
     let places: Vec<String> = (1..=COLUMNS.len()).map(|number| format!("${number}")).collect();
     let sql = format!("INSERT INTO installs ({}) VALUES ({})", COLUMNS.join(", "), places.join(", "));
-    tx.execute(&sql, &values(row)?).await?;
-    Ok(())
+    tx.exactly_one(&sql, &values(row)?).await
 }
 
 /// Writes back the columns that change under the app's lock: all but the lease and the results of
@@ -180,8 +179,7 @@ pub(crate) async fn save(tx: &mut Tx, row: &mut InstallRow) -> Result<()> {
         }
     }
     let sql = format!("UPDATE installs SET {} WHERE app_id = $1", sets.join(", "));
-    tx.execute(&sql, &params).await?;
-    Ok(())
+    tx.exactly_one(&sql, &params).await
 }
 
 pub(crate) async fn delete(tx: &mut Tx, app_id: i64) -> Result<()> {
@@ -231,7 +229,7 @@ pub(crate) async fn take_due(tx: &mut Tx, holder: &str, moments: Moments, limit:
     let ids = tx.query(&sql, &params).await?;
     let ids = ids.iter().map(|row| row.int(0)).collect::<Result<Vec<i64>>>()?;
     for id in &ids {
-        tx.execute(
+        tx.exactly_one(
             "UPDATE installs SET lease = $2, lease_until = $3 WHERE app_id = $1",
             &[(*id).into(), format!("{holder}/{id}").into(), until.into()],
         )
@@ -337,8 +335,7 @@ pub(crate) async fn put_version(
 ) -> Result<()> {
     let sql = "INSERT INTO install_versions (app_id, app_seq, entry, config) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (app_id, app_seq) DO UPDATE SET entry = excluded.entry, config = excluded.config";
-    tx.execute(sql, &[app_id.into(), seq.into(), text(entry)?, opt_text(config)?]).await?;
-    Ok(())
+    tx.exactly_one(sql, &[app_id.into(), seq.into(), text(entry)?, opt_text(config)?]).await
 }
 
 /// Returns the author's configuration in the published version that an app version holds; `None`

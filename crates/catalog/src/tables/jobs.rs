@@ -71,8 +71,7 @@ pub(crate) async fn insert(tx: &mut Tx, row: &JobRow) -> Result<()> {
         job.created_at.into(),
         job.created_by.as_str().into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }
 
 /// Writes back what users may change.
@@ -91,8 +90,7 @@ pub(crate) async fn save(tx: &mut Tx, job: &Job) -> Result<()> {
         job.updated_at.into(),
         job.updated_at.filter(|_| !job.state.is_open()).into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }
 
 pub(crate) async fn find(tx: &mut Tx, app_id: i64, id: &str) -> Result<Option<JobRow>> {
@@ -116,8 +114,7 @@ pub(crate) async fn list(tx: &mut Tx, app_id: i64, below: Option<&str>, limit: i
 }
 
 pub(crate) async fn delete(tx: &mut Tx, id: &str) -> Result<()> {
-    tx.execute("DELETE FROM jobs WHERE id = $1", &[id.into()]).await?;
-    Ok(())
+    tx.exactly_one("DELETE FROM jobs WHERE id = $1", &[id.into()]).await
 }
 
 pub(crate) async fn delete_all(tx: &mut Tx, app_id: i64) -> Result<()> {
@@ -193,7 +190,7 @@ pub(crate) async fn advance(tx: &mut Tx, jobs: &[Advanced], at: Timestamp) -> Re
             params.push(job.fired.into());
             params.push(Some(at).filter(|_| !job.state.is_open()).into());
         }
-        tx.execute(&sql, &params).await?;
+        tx.exactly(chunk.len(), &sql, &params).await?;
     }
     Ok(())
 }

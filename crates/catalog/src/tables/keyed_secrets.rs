@@ -64,8 +64,7 @@ pub(crate) async fn missing(tx: &mut Tx, after: OldSecretPlace, limit: i64) -> R
 /// Records a version that was made with a bound digest.
 pub(crate) async fn insert(tx: &mut Tx, version: &VersionRow) -> Result<()> {
     let sql = "INSERT INTO keyed_secrets (version_id, unit_id) VALUES ($1, $2)";
-    tx.execute(sql, &[version.id.into(), version.unit_id.into()]).await?;
-    Ok(())
+    tx.exactly_one(sql, &[version.id.into(), version.unit_id.into()]).await
 }
 
 /// Stores the digest of a version that is about to get another one. Returns false if it has been

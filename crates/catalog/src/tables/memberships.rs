@@ -4,8 +4,7 @@ use crate::error::{CatalogError, Result};
 /// The app has this version of the unit from app version `seq` on.
 pub(crate) async fn open(tx: &mut Tx, unit_id: i64, seq: i64, version_id: i64) -> Result<()> {
     let sql = "INSERT INTO memberships (unit_id, from_seq, version_id) VALUES ($1, $2, $3)";
-    tx.execute(sql, &[unit_id.into(), seq.into(), version_id.into()]).await?;
-    Ok(())
+    tx.exactly_one(sql, &[unit_id.into(), seq.into(), version_id.into()]).await
 }
 
 /// App version `seq` is the first one without the current version of the unit. Deletes a membership

@@ -6,8 +6,7 @@ use crate::error::Result;
 pub(crate) async fn beat(tx: &mut Tx, name: &str, at: Timestamp) -> Result<()> {
     let sql = "INSERT INTO nodes (name, beat_at, keys_secrets) VALUES ($1, $2, 1) \
          ON CONFLICT (name) DO UPDATE SET beat_at = excluded.beat_at, keys_secrets = 1";
-    tx.execute(sql, &[name.into(), at.into()]).await?;
-    Ok(())
+    tx.exactly_one(sql, &[name.into(), at.into()]).await
 }
 
 pub(crate) async fn delete(tx: &mut Tx, name: &str) -> Result<()> {

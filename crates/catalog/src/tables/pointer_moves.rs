@@ -73,8 +73,7 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, pointer: Pointer<'_>, new: 
         new.by.into(),
         new.why.into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }
 
 const COLUMNS: &str = "id, from_id, to_id, step, moved_at, moved_by, why";

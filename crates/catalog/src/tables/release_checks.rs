@@ -74,16 +74,14 @@ pub(crate) async fn begin(
     );
     let (token, lease_ms) = holder.map_or((None, 0), |holder| (Some(holder.token.to_owned()), holder.lease_ms));
     let params = [release_id.into(), why.into(), pins_live.into(), token.into(), lease_ms.into()];
-    tx.execute(&sql, &params).await?;
-    Ok(())
+    tx.exactly_one(&sql, &params).await
 }
 
 pub(crate) async fn end(tx: &mut Tx, release_id: i64, state: CheckState, at: Timestamp, report: &Report) -> Result<()> {
     let text = serde_json::to_string(report).map_err(|error| CatalogError::inconsistent(error.to_string()))?;
     let sql = "UPDATE releases SET check_state = $2, checked_at = $3, check_report = $4, check_lease = NULL, \
                check_until = NULL WHERE id = $1";
-    tx.execute(sql, &[release_id.into(), state.as_str().into(), at.into(), text.into()]).await?;
-    Ok(())
+    tx.exactly_one(sql, &[release_id.into(), state.as_str().into(), at.into(), text.into()]).await
 }
 
 /// Takes pending checks without a valid lease, oldest first. `token` differs with each call.

@@ -105,8 +105,8 @@ pub(crate) async fn insert(
 }
 
 pub(crate) async fn expire(tx: &mut Tx, id: i64, at: Timestamp) -> Result<()> {
-    tx.execute("UPDATE releases SET state = 'expired', expired_at = $2 WHERE id = $1", &[id.into(), at.into()]).await?;
-    Ok(())
+    tx.exactly_one("UPDATE releases SET state = 'expired', expired_at = $2 WHERE id = $1", &[id.into(), at.into()])
+        .await
 }
 
 /// Returns the number of the newest app version that was ever released; 0 if none was.

@@ -31,11 +31,9 @@ pub(crate) async fn list(tx: &mut Tx, app_id: i64) -> Result<Vec<(TagName, i64)>
 pub(crate) async fn set(tx: &mut Tx, app_id: i64, name: &TagName, release_id: i64) -> Result<()> {
     let sql = "INSERT INTO tags (app_id, name, release_id) VALUES ($1, $2, $3) \
                ON CONFLICT (app_id, name) DO UPDATE SET release_id = excluded.release_id";
-    tx.execute(sql, &[app_id.into(), name.as_str().into(), release_id.into()]).await?;
-    Ok(())
+    tx.exactly_one(sql, &[app_id.into(), name.as_str().into(), release_id.into()]).await
 }
 
 pub(crate) async fn delete(tx: &mut Tx, app_id: i64, name: &TagName) -> Result<()> {
-    tx.execute("DELETE FROM tags WHERE app_id = $1 AND name = $2", &[app_id.into(), name.as_str().into()]).await?;
-    Ok(())
+    tx.exactly_one("DELETE FROM tags WHERE app_id = $1 AND name = $2", &[app_id.into(), name.as_str().into()]).await
 }

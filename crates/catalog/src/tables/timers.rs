@@ -63,13 +63,11 @@ pub(crate) async fn put(tx: &mut Tx, row: &TimerRow) -> Result<()> {
         row.selector.as_str().into(),
         row.next_at.into(),
     ];
-    tx.execute(&sql, &params).await?;
-    Ok(())
+    tx.exactly_one(&sql, &params).await
 }
 
 pub(crate) async fn delete(tx: &mut Tx, unit_id: i64) -> Result<()> {
-    tx.execute("DELETE FROM timers WHERE unit_id = $1", &[unit_id.into()]).await?;
-    Ok(())
+    tx.exactly_one("DELETE FROM timers WHERE unit_id = $1", &[unit_id.into()]).await
 }
 
 pub(crate) async fn delete_all(tx: &mut Tx, app_id: i64) -> Result<()> {
@@ -135,7 +133,7 @@ pub(crate) async fn advance(tx: &mut Tx, timers: &[(i64, Option<Timestamp>)]) ->
             typed_placeholders(chunk.len(), &["BIGINT", "BIGINT"])
         );
         let params: Vec<Val> = chunk.iter().flat_map(|(id, next)| [(*id).into(), (*next).into()]).collect();
-        tx.execute(&sql, &params).await?;
+        tx.exactly(chunk.len(), &sql, &params).await?;
     }
     Ok(())
 }

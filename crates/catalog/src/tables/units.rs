@@ -173,13 +173,11 @@ pub(crate) async fn save(tx: &mut Tx, unit: &UnitRow) -> Result<()> {
         unit.deployment_id.into(),
         unit.last_deployment_id.into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }
 
 pub(crate) async fn set_deployment(tx: &mut Tx, app_id: i64, key: &UnitKey, deployment_id: i64) -> Result<()> {
     let sql = "UPDATE units SET deployment_id = $4 WHERE app_id = $1 AND kind = $2 AND name = $3";
     let params = [app_id.into(), key.kind.as_str().into(), key.name.as_str().into(), deployment_id.into()];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }

@@ -146,15 +146,13 @@ pub(crate) async fn insert(tx: &mut Tx, new: &NewVersion<'_>) -> Result<VersionR
 }
 
 pub(crate) async fn set_description(tx: &mut Tx, id: i64, description: &str) -> Result<()> {
-    tx.execute("UPDATE versions SET description = $2 WHERE id = $1", &[id.into(), description.into()]).await?;
-    Ok(())
+    tx.exactly_one("UPDATE versions SET description = $2 WHERE id = $1", &[id.into(), description.into()]).await
 }
 
 /// For re-keying a secret. The content and digest of any other version never change.
 pub(crate) async fn set_content(tx: &mut Tx, id: i64, digest: &Digest, content_id: Option<i64>) -> Result<()> {
     let sql = "UPDATE versions SET digest = $2, content_id = $3 WHERE id = $1";
-    tx.execute(sql, &[id.into(), digest.into(), content_id.into()]).await?;
-    Ok(())
+    tx.exactly_one(sql, &[id.into(), digest.into(), content_id.into()]).await
 }
 
 pub(crate) async fn retire_all(tx: &mut Tx, unit_id: i64) -> Result<u64> {
@@ -203,7 +201,7 @@ pub(crate) async fn activate(tx: &mut Tx, version_id: i64) -> Result<()> {
 
 /// Drops the content of a version, its pins and its groups. Its number, uid and label stay taken.
 pub(crate) async fn mark_deleted(tx: &mut Tx, id: i64) -> Result<()> {
-    tx.execute("UPDATE versions SET state = 'deleted', content_id = NULL WHERE id = $1", &[id.into()]).await?;
+    tx.exactly_one("UPDATE versions SET state = 'deleted', content_id = NULL WHERE id = $1", &[id.into()]).await?;
     tx.execute("DELETE FROM version_pins WHERE version_id = $1", &[id.into()]).await?;
     tx.execute("DELETE FROM group_members WHERE version_id = $1", &[id.into()]).await?;
     Ok(())
@@ -239,8 +237,7 @@ pub(crate) async fn hold_for_delete(tx: &mut Tx, ids: &[i64]) -> Result<()> {
 
 pub(crate) async fn insert_pin(tx: &mut Tx, version_id: i64, role: PinRole, target_id: i64) -> Result<()> {
     let sql = "INSERT INTO version_pins (version_id, role, target_id) VALUES ($1, $2, $3)";
-    tx.execute(sql, &[version_id.into(), role.as_str().into(), target_id.into()]).await?;
-    Ok(())
+    tx.exactly_one(sql, &[version_id.into(), role.as_str().into(), target_id.into()]).await
 }
 
 /// Returns the pins of a version: role and version number.

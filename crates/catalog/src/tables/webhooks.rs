@@ -62,8 +62,7 @@ pub(crate) async fn put(tx: &mut Tx, row: &WebhookRow) -> Result<()> {
         webhook.created_by.as_str().into(),
         webhook.updated_at.into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }
 
 /// Finds a webhook of any app.
@@ -78,8 +77,7 @@ pub(crate) async fn list(tx: &mut Tx, app_id: i64, after: Option<&str>, limit: i
 }
 
 pub(crate) async fn delete(tx: &mut Tx, id: &str) -> Result<()> {
-    tx.execute("DELETE FROM webhooks WHERE id = $1", &[id.into()]).await?;
-    Ok(())
+    tx.exactly_one("DELETE FROM webhooks WHERE id = $1", &[id.into()]).await
 }
 
 pub(crate) async fn delete_all(tx: &mut Tx, app_id: i64) -> Result<()> {

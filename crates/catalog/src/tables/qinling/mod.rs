@@ -175,8 +175,7 @@ pub(crate) async fn save_unit(tx: &mut Tx, row: &V1UnitRow) -> Result<()> {
     let sql = "UPDATE v1_ids SET last_number = $2, facts = $3, updated_at = $4 WHERE unit_id = $1";
     let unit = &row.unit;
     let params = [row.unit_id.into(), unit.last_number.into(), unit.facts.to_string().into(), unit.updated_at.into()];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }
 
 /// Removes a unit that leaves the app. A later unit with its name is a different thing to v1.
@@ -243,13 +242,12 @@ pub(crate) async fn insert_version(tx: &mut Tx, unit_id: i64, version: &V1Versio
         version.version_id.into(),
         version.created_at.into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }
 
 pub(crate) async fn touch_version(tx: &mut Tx, version_id: i64, at: Timestamp) -> Result<()> {
-    tx.execute("UPDATE v1_versions SET updated_at = $2 WHERE version_id = $1", &[version_id.into(), at.into()]).await?;
-    Ok(())
+    tx.exactly_one("UPDATE v1_versions SET updated_at = $2 WHERE version_id = $1", &[version_id.into(), at.into()])
+        .await
 }
 
 const ALIASES: &str = "SELECT x.id, a.name, u.name, v.number, p.number, x.description, x.created_at, x.updated_at, a.moved_at, i.facts \
@@ -310,8 +308,7 @@ pub(crate) async fn put_alias(tx: &mut Tx, unit_id: i64, alias: &V1Alias) -> Res
         alias.created_at.into(),
         alias.updated_at.into(),
     ];
-    tx.execute(sql, &params).await?;
-    Ok(())
+    tx.exactly_one(sql, &params).await
 }
 
 pub(crate) async fn delete_alias(tx: &mut Tx, unit_id: i64, name: &AliasName) -> Result<()> {
