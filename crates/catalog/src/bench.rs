@@ -3,9 +3,9 @@
 use milepost_model::AppName;
 use milepost_model::change::UnitKey;
 
-use crate::Catalog;
 use crate::error::Result;
 use crate::tables::{apps, units};
+use crate::{Catalog, Engine};
 
 impl Catalog {
     /// Copies the newest version and app version of a unit until there are `total` of them, with
@@ -22,7 +22,10 @@ impl Catalog {
                     let range = [unit.last_number.into(), total.into(), unit.id.into()];
                     // These uids contain digits and vowels, so they cannot collide with real ones,
                     // which are consonants only.
-                    let random = if tx.for_update().is_empty() { "randomblob(32)" } else { "decode(md5(i::text) || md5((i + 1)::text), 'hex')" };
+                    let random = match tx.engine() {
+                        Engine::Sqlite => "randomblob(32)",
+                        Engine::Postgres => "decode(md5(i::text) || md5((i + 1)::text), 'hex')",
+                    };
                     let sql = format!(
                         "{series} INSERT INTO versions (app_id, unit_id, number, uid, digest, content_id, description, created_at, created_by, state) \
                          SELECT v.app_id, v.unit_id, n.i, 'u' || n.i, {random}, v.content_id, '', v.created_at, 'bench', 'active' \
@@ -50,7 +53,7 @@ impl Catalog {
                 })
             })
             .await?;
-        if self.engine() == "postgres" {
+        if self.engine() == Engine::Postgres {
             self.db.write(|tx| Box::pin(async move { tx.execute("ANALYZE", &[]).await })).await?;
         }
         Ok(())
@@ -73,8 +76,8 @@ impl Catalog {
     /// Returns the size of the database in bytes.
     pub async fn bench_database_size(&self) -> Result<u64> {
         let sql = match self.engine() {
-            "sqlite" => "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
-            _ => "SELECT pg_database_size(current_database())",
+            Engine::Sqlite => "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+            Engine::Postgres => "SELECT pg_database_size(current_database())",
         };
         let size = self.db.read(move |tx| Box::pin(async move { tx.count(sql, &[]).await })).await?;
         Ok(size as u64)

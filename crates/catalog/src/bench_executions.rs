@@ -2,9 +2,9 @@
 
 use milepost_model::{AppName, Timestamp, UnitKind, UnitName};
 
-use crate::Catalog;
 use crate::error::Result;
 use crate::tables::{apps, units};
+use crate::{Catalog, Engine};
 
 impl Catalog {
     /// Adds jobs of a function, numbered `from..to` and all due at `next_at`, in one statement.
@@ -30,7 +30,7 @@ impl Catalog {
                 })
             })
             .await?;
-        if self.engine() == "postgres" {
+        if self.engine() == Engine::Postgres {
             self.db.write(|tx| Box::pin(async move { tx.execute("ANALYZE", &[]).await })).await?;
         }
         Ok(())

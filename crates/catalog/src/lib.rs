@@ -40,7 +40,7 @@ use milepost_model::{Clock, IdSource};
 
 pub use change::{ChangeInput, SealedSecret};
 pub use checking::Checking;
-pub use db::Heard;
+pub use db::{Engine, Heard};
 pub use delete::VersionsToDelete;
 pub use error::CatalogError;
 pub use ops::alias::SetAlias;
@@ -95,8 +95,8 @@ impl Catalog {
         Self { domain: milepost_model::host::plain_domain(domain).into(), ..self }
     }
 
-    pub fn engine(&self) -> &'static str {
-        self.db.engine_name()
+    pub fn engine(&self) -> Engine {
+        self.db.engine()
     }
 
     pub fn clock(&self) -> &Arc<dyn Clock> {

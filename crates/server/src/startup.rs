@@ -182,7 +182,7 @@ impl Server {
         };
         let state = State(Arc::new(parts));
         beat::begin(&state).await?;
-        if state.catalog.engine() == "sqlite" {
+        if state.catalog.engine() == milepost_catalog::Engine::Sqlite {
             state.catalog.installs_end_leases().await?;
             state.catalog.checks_end_leases().await?;
         }
@@ -211,7 +211,7 @@ impl Server {
         self.address
     }
 
-    pub fn engine(&self) -> &'static str {
+    pub fn engine(&self) -> milepost_catalog::Engine {
         self.state.catalog.engine()
     }
 

@@ -1,7 +1,7 @@
 //! Embedded migrations, one set per engine. They run in order under a lock, each in its own
 //! transaction.
 
-use super::{Db, Tx, Val};
+use super::{Db, Engine, Tx, Val};
 use crate::error::{CatalogError, Result};
 
 struct Migration {
@@ -97,7 +97,7 @@ pub(super) async fn run(db: &Db) -> Result<()> {
 }
 
 async fn apply(tx: &mut Tx, migration: &Migration) -> Result<()> {
-    let sqlite = tx.engine_name() == "sqlite";
+    let sqlite = tx.engine() == Engine::Sqlite;
     if !sqlite {
         // Servers that start at the same time take turns. The second waits without a timeout and
         // finds the migration done.

@@ -25,10 +25,33 @@ use crate::error::{CatalogError, Result};
 
 pub type BodyFuture<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
 
-#[derive(Clone)]
-pub struct Db(Arc<Engine>);
+/// The database engine behind a catalog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    Sqlite,
+    Postgres,
+}
 
-enum Engine {
+impl Engine {
+    /// The name that the API and the server's output use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+        }
+    }
+}
+
+impl std::fmt::Display for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[derive(Clone)]
+pub struct Db(Arc<Driver>);
+
+enum Driver {
     Sqlite(sqlite::Sqlite),
     Postgres(Box<postgres::Postgres>),
 }
@@ -53,22 +76,22 @@ impl Db {
     /// Opens the database at `url` (`postgres://…`, or the path of a SQLite file) and brings its
     /// schema up to date.
     pub async fn open(url: &str) -> Result<Self> {
-        let engine = match url.split_once("://") {
-            Some(("postgres" | "postgresql", _)) => Engine::Postgres(Box::new(postgres::Postgres::open(url).await?)),
-            None => Engine::Sqlite(sqlite::Sqlite::open(Path::new(url))?),
-            Some(("sqlite" | "file", path)) => Engine::Sqlite(sqlite::Sqlite::open(Path::new(path))?),
+        let driver = match url.split_once("://") {
+            Some(("postgres" | "postgresql", _)) => Driver::Postgres(Box::new(postgres::Postgres::open(url).await?)),
+            None => Driver::Sqlite(sqlite::Sqlite::open(Path::new(url))?),
+            Some(("sqlite" | "file", path)) => Driver::Sqlite(sqlite::Sqlite::open(Path::new(path))?),
             // The rest of the URL may contain a password.
             Some((scheme, _)) => return Err(CatalogError::UnknownScheme(scheme.to_owned())),
         };
-        let db = Self(Arc::new(engine));
+        let db = Self(Arc::new(driver));
         migrate::run(&db).await?;
         Ok(db)
     }
 
-    pub fn engine_name(&self) -> &'static str {
+    pub fn engine(&self) -> Engine {
         match &*self.0 {
-            Engine::Sqlite(_) => "sqlite",
-            Engine::Postgres(_) => "postgres",
+            Driver::Sqlite(_) => Engine::Sqlite,
+            Driver::Postgres(_) => Engine::Postgres,
         }
     }
 
@@ -76,8 +99,8 @@ impl Db {
     /// channel is closed.
     pub fn listen(&self) -> tokio::sync::mpsc::Receiver<Heard> {
         match &*self.0 {
-            Engine::Sqlite(_) => tokio::sync::mpsc::channel(1).1,
-            Engine::Postgres(postgres) => listen::start(postgres.config(), listen::CHANNEL),
+            Driver::Sqlite(_) => tokio::sync::mpsc::channel(1).1,
+            Driver::Postgres(postgres) => listen::start(postgres.config(), listen::CHANNEL),
         }
     }
 
@@ -85,8 +108,8 @@ impl Db {
     /// notifications may have been missed.
     pub fn listen_executions(&self) -> tokio::sync::mpsc::Receiver<Heard> {
         match &*self.0 {
-            Engine::Sqlite(_) => tokio::sync::mpsc::channel(1).1,
-            Engine::Postgres(postgres) => listen::start(postgres.config(), listen::EXECUTIONS),
+            Driver::Sqlite(_) => tokio::sync::mpsc::channel(1).1,
+            Driver::Postgres(postgres) => listen::start(postgres.config(), listen::EXECUTIONS),
         }
     }
 
@@ -94,8 +117,8 @@ impl Db {
     /// all writes are serialised anyway and waiting ones share a commit.
     pub(crate) async fn turn(&self, app: &str) -> Option<Turn> {
         match &*self.0 {
-            Engine::Sqlite(_) => None,
-            Engine::Postgres(postgres) => Some(postgres.turn(app).await),
+            Driver::Sqlite(_) => None,
+            Driver::Postgres(postgres) => Some(postgres.turn(app).await),
         }
     }
 
@@ -117,8 +140,8 @@ impl Db {
         F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T> + Send + 'static,
     {
         match &*self.0 {
-            Engine::Sqlite(sqlite) => sqlite.write(body, ending).await,
-            Engine::Postgres(postgres) => postgres.transaction(body, ending).await,
+            Driver::Sqlite(sqlite) => sqlite.write(body, ending).await,
+            Driver::Postgres(postgres) => postgres.transaction(body, ending).await,
         }
     }
 
@@ -129,8 +152,8 @@ impl Db {
         F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T> + Send + 'static,
     {
         match &*self.0 {
-            Engine::Sqlite(sqlite) => sqlite.read(body).await,
-            Engine::Postgres(postgres) => postgres.transaction(body, Ending::ReadOnly).await,
+            Driver::Sqlite(sqlite) => sqlite.read(body).await,
+            Driver::Postgres(postgres) => postgres.transaction(body, Ending::ReadOnly).await,
         }
     }
 }
@@ -185,7 +208,7 @@ impl Tx {
     /// for a row that keeps changing, each change wakes all of them; this queue wakes only the
     /// next.
     pub async fn queue_for(&mut self, what: &str) -> Result<()> {
-        if self.engine_name() == "postgres" {
+        if self.engine() == Engine::Postgres {
             let sql = "SELECT CAST(pg_advisory_xact_lock(hashtextextended($1, 0)) AS TEXT)";
             self.query(sql, &[what.into()]).await?;
         }
@@ -203,7 +226,7 @@ impl Tx {
     }
 
     async fn notify(&mut self, channel: &str, word: &str) -> Result<()> {
-        if self.engine_name() == "postgres" {
+        if self.engine() == Engine::Postgres {
             let sql = "SELECT CAST(pg_notify($1, $2) AS TEXT)";
             self.query(sql, &[channel.into(), word.into()]).await?;
         }
@@ -255,16 +278,16 @@ impl Tx {
     /// An expression for the database's own time in milliseconds. Leases use it, so that nodes
     /// whose clocks differ agree on when a lease ends.
     pub fn database_now(&self) -> &'static str {
-        match &self.0 {
-            Connection::Sqlite(_) => "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
-            Connection::Postgres(_) => "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+        match self.engine() {
+            Engine::Sqlite => "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+            Engine::Postgres => "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
         }
     }
 
     fn on_postgres(&self, clause: &'static str) -> &'static str {
-        match &self.0 {
-            Connection::Sqlite(_) => "",
-            Connection::Postgres(_) => clause,
+        match self.engine() {
+            Engine::Sqlite => "",
+            Engine::Postgres => clause,
         }
     }
 
@@ -275,10 +298,10 @@ impl Tx {
         }
     }
 
-    fn engine_name(&self) -> &'static str {
+    pub(crate) fn engine(&self) -> Engine {
         match &self.0 {
-            Connection::Sqlite(_) => "sqlite",
-            Connection::Postgres(_) => "postgres",
+            Connection::Sqlite(_) => Engine::Sqlite,
+            Connection::Postgres(_) => Engine::Postgres,
         }
     }
 }

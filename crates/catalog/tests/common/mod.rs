@@ -227,7 +227,11 @@ impl Fixture {
     /// Sets the digest of version `number` of every function, which the catalog itself never does.
     pub async fn set_digest(&self, number: i64, digest: [u8; 32]) {
         let hex = Digest::from_bytes(digest).hex();
-        let literal = if self.catalog.engine() == "sqlite" { format!("X'{hex}'") } else { format!("'\\x{hex}'") };
+        let literal = if self.catalog.engine() == milepost_catalog::Engine::Sqlite {
+            format!("X'{hex}'")
+        } else {
+            format!("'\\x{hex}'")
+        };
         let which = format!("number = {number} AND unit_id IN (SELECT id FROM units WHERE kind = 'function')");
         self.number(&format!("UPDATE versions SET digest = {literal} WHERE {which} RETURNING number")).await;
     }

@@ -124,7 +124,7 @@ async fn a_function_is_found_by_any_selector_with_the_app_around_it(t: &Fixture)
 
 async fn other_servers_are_notified_of_a_change(t: &Fixture) {
     let mut heard = t.catalog.listen();
-    if t.catalog.engine() == "sqlite" {
+    if t.catalog.engine() == milepost_catalog::Engine::Sqlite {
         assert_eq!(heard.recv().await, None, "nobody else writes to the file");
         return;
     }

@@ -16,7 +16,7 @@ const BEAT: Duration = Duration::from_secs(5);
 const DEAD: Duration = Duration::from_secs(20);
 
 fn is_alone(state: &State) -> bool {
-    state.catalog.engine() == "sqlite"
+    state.catalog.engine() == milepost_catalog::Engine::Sqlite
 }
 
 /// Must run before anything is claimed or waited for here.

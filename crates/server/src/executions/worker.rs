@@ -100,7 +100,7 @@ async fn look(
 /// Notifies other nodes that there is something to run or to cancel.
 pub(crate) async fn tell(state: &State) {
     // With SQLite there are no other nodes.
-    if state.catalog.engine() == "sqlite" {
+    if state.catalog.engine() == milepost_catalog::Engine::Sqlite {
         return;
     }
     if let Err(error) = state.catalog.executions_tell().await {

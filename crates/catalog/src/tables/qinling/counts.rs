@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use milepost_model::Selector;
 
-use crate::db::{Tx, Val, placeholders, typed_placeholders};
+use crate::db::{Engine, Tx, Val, placeholders, typed_placeholders};
 use crate::error::Result;
 
 /// Rows per statement.
@@ -77,7 +77,7 @@ impl Counts {
             counted.iter().filter_map(|one| of(*one)).collect::<BTreeSet<_>>().into_iter().collect()
         };
         let published = hold(tx, "v1_versions", "version_id", &ids(Counted::version_id)).await?;
-        if !tx.for_update().is_empty() {
+        if tx.engine() == Engine::Postgres {
             hold(tx, "v1_ids", "unit_id", &ids(Counted::unit_id)).await?;
         }
         Ok(Self { published, versions: BTreeMap::new(), functions: BTreeMap::new() })

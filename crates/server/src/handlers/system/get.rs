@@ -26,7 +26,7 @@ pub(crate) async fn system_get(caller: Caller, state: Shared) -> ApiResult<Json<
         gateway: state.urls.gateway(),
         domain: state.urls.domain().to_owned(),
         database: DatabaseFacts {
-            engine: state.catalog.engine().to_owned(),
+            engine: state.catalog.engine().to_string(),
             ok: database.is_none(),
             message: database,
         },
