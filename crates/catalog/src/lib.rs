@@ -121,9 +121,6 @@ impl Catalog {
 
     /// Checks that the database responds.
     pub async fn ping(&self) -> Result<(), CatalogError> {
-        self.db
-            .read(|tx| Box::pin(async { tx.count("SELECT count(*) FROM schema_migrations", &[]).await }))
-            .await
-            .map(drop)
+        self.db.ping().await
     }
 }

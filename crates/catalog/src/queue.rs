@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use milepost_model::{AppName, Code, PlanName, Refusal};
+use milepost_model::{AppName, Code, Refusal};
 
 use crate::db::Tx;
 use crate::error::Result;
-use crate::tables::executions;
+use crate::tables::{apps, executions};
 
 /// For each app, how many executions may be queued before the next count.
 #[derive(Debug, Default)]
@@ -38,8 +38,7 @@ pub(crate) async fn admit(tx: &mut Tx, queues: Option<&Queues>, app_id: i64, wan
     if queues.is_some_and(|queues| queues.take(app_id, wanted)) {
         return Ok(wanted);
     }
-    let plan: PlanName = tx.query_one("SELECT plan FROM apps WHERE id = $1", &[app_id.into()]).await?.parse(0)?;
-    let bound = i64::from(plan.limits().executions_queued);
+    let bound = i64::from(apps::plan(tx, app_id).await?.limits().executions_queued);
     let room = bound - executions::queued(tx, app_id, bound).await?;
     let admitted = wanted.min(room);
     if let Some(queues) = queues {

@@ -270,12 +270,8 @@ pub(crate) async fn missing_versions(tx: &mut Tx, app_id: i64, seq: i64) -> Resu
             missing.push(format!("{} version {} was deleted", unit.key(), version.number));
         }
     }
-    let sql = "SELECT u.kind, u.name, t.number FROM version_pins p JOIN versions t ON t.id = p.target_id \
-               JOIN units u ON u.id = t.unit_id WHERE p.version_id = $1 AND t.state = 'deleted'";
     for member in memberships::at(tx, app_id, seq).await? {
-        for row in tx.query(sql, &[member.version_id.into()]).await? {
-            missing.push(format!("{} {} version {} was deleted", row.text(0)?, row.text(1)?, row.int(2)?));
-        }
+        missing.extend(versions::deleted_pins(tx, member.version_id).await?);
     }
     missing.sort();
     missing.dedup();

@@ -8,7 +8,7 @@ use crate::Catalog;
 use crate::error::Result;
 use crate::tables::apps;
 use crate::tables::blobs::{self, BlobRow, NewBlob};
-use crate::tables::{builds, contents, idempotency, versions};
+use crate::tables::{builds, contents, idempotency, server_facts, versions};
 
 /// Maximum number of rows per transaction of a sweep, so that other writes get through in between.
 const BATCH: i64 = 500;
@@ -177,15 +177,7 @@ impl Catalog {
     }
 
     async fn sweep_retired(&self) -> Result<u64> {
-        let ids: Vec<i64> = self
-            .db
-            .read(|tx| {
-                Box::pin(async move {
-                    let rows = tx.query("SELECT DISTINCT app_id FROM versions WHERE state = 'retired'", &[]).await?;
-                    rows.iter().map(|row| row.int(0)).collect()
-                })
-            })
-            .await?;
+        let ids = self.db.read(|tx| Box::pin(async move { versions::apps_with_retired(tx).await })).await?;
         let mut swept = 0;
         for app_id in ids {
             self.drop_left_over_aliases(app_id).await?;
@@ -220,16 +212,8 @@ impl Catalog {
     /// Stores a value that all servers over this database must agree on, unless there is one, and
     /// returns the stored value.
     pub async fn agree(&self, name: &str, value: &str) -> Result<String> {
-        let params = [name.into(), value.into()];
-        self.db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let sql = "INSERT INTO server_facts (name, value) VALUES ($1, $2) \
-                               ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING value";
-                    tx.query_one(sql, &params).await?.text(0)
-                })
-            })
-            .await
+        let (name, value) = (name.to_owned(), value.to_owned());
+        self.db.write(move |tx| Box::pin(async move { server_facts::agree(tx, &name, &value).await })).await
     }
 
     pub fn now(&self) -> Timestamp {
@@ -240,7 +224,7 @@ impl Catalog {
 async fn forget_retired(tx: &mut crate::db::Tx, app_id: i64) -> Result<u64> {
     // Takes the lock that every change takes, so that no release can begin to hold a version
     // meanwhile.
-    tx.query(&format!("SELECT id FROM apps WHERE id = $1{}", tx.for_update()), &[app_id.into()]).await?;
+    apps::lock_by_id(tx, app_id).await?;
     let gone = versions::retired_and_unserved(tx, app_id, BATCH).await?;
     for id in &gone {
         versions::mark_deleted(tx, *id).await?;

@@ -9,8 +9,8 @@ use milepost_model::{IdSource, Selector, Timestamp};
 use crate::db::Tx;
 use crate::error::Result;
 use crate::ops::fire;
-use crate::tables::releases;
 use crate::tables::timers::{self, Held, TimerRow};
+use crate::tables::{apps, releases, server_facts};
 
 /// Updates the timers of an app to those of its live release. A timer whose schedule and zone did
 /// not change keeps its next firing time, so it neither fires twice nor skips a tick. Ticks that
@@ -103,30 +103,18 @@ const ADOPTED: &str = "timers";
 impl crate::Catalog {
     /// Creates the timer rows of the live releases in a database from before timers fired.
     pub(crate) async fn adopt_timers(&self) -> Result<()> {
-        let done = self
-            .db
-            .read(|tx| {
-                Box::pin(async move {
-                    tx.count("SELECT count(*) FROM server_facts WHERE name = $1", &[ADOPTED.into()]).await
-                })
-            })
-            .await?;
-        if done > 0 {
+        let done = self.db.read(|tx| Box::pin(async move { server_facts::exists(tx, ADOPTED).await })).await?;
+        if done {
             return Ok(());
         }
         let (now, ids) = (self.clock.now(), std::sync::Arc::clone(&self.ids));
         self.db
             .write(move |tx| {
                 Box::pin(async move {
-                    let sql = format!(
-                        "SELECT id, live_release_id FROM apps WHERE deleted_at IS NULL ORDER BY id{}",
-                        tx.for_update()
-                    );
-                    for row in tx.query(&sql, &[]).await? {
-                        reconcile(tx, &*ids, row.int(0)?, row.opt_int(1)?, now).await?;
+                    for (app_id, live) in apps::lock_all(tx).await? {
+                        reconcile(tx, &*ids, app_id, live, now).await?;
                     }
-                    let sql = "INSERT INTO server_facts (name, value) VALUES ($1, '1') ON CONFLICT (name) DO NOTHING";
-                    tx.execute(sql, &[ADOPTED.into()]).await.map(drop)
+                    server_facts::agree(tx, ADOPTED, "1").await.map(drop)
                 })
             })
             .await

@@ -92,13 +92,13 @@ impl<'t> Work<'t> {
 
     /// Sets a savepoint to return to with [`Self::forget_since`].
     pub(crate) async fn mark(&mut self) -> Result<Mark> {
-        self.tx.execute("SAVEPOINT work", &[]).await?;
+        self.tx.savepoint().await?;
         Ok(Mark { app: self.app.clone(), told_live_mode: self.told_live_mode, events: self.events.len() })
     }
 
     /// Undoes everything since the mark. No other mark may have been set since.
     pub(crate) async fn forget_since(&mut self, mark: Mark) -> Result<()> {
-        self.tx.execute("ROLLBACK TO SAVEPOINT work", &[]).await?;
+        self.tx.back_to_savepoint().await?;
         self.app = mark.app;
         self.told_live_mode = mark.told_live_mode;
         self.events.truncate(mark.events);

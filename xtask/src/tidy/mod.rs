@@ -8,6 +8,7 @@ mod manifest;
 mod map;
 mod markdown;
 mod sizes;
+mod sql;
 mod text;
 mod unused;
 
@@ -56,7 +57,7 @@ pub fn run() -> Result<()> {
     if !long.is_empty() {
         eprintln!("Note: over {} lines: {}", sizes::HABIT, long.join(", "));
     }
-    let checks = [sizes::check, map::check, edges::check, unused::check, text::check, markdown::check];
+    let checks = [sizes::check, map::check, edges::check, sql::check, unused::check, text::check, markdown::check];
     let findings: Vec<Finding> = checks.iter().flat_map(|check| check(&sources)).collect();
     for finding in &findings {
         eprintln!("{finding}");

@@ -145,6 +145,12 @@ impl Db {
         }
     }
 
+    /// Checks that the database responds.
+    pub async fn ping(&self) -> Result<()> {
+        let sql = "SELECT count(*) FROM schema_migrations";
+        self.read(move |tx| Box::pin(async move { tx.count(sql, &[]).await.map(drop) })).await
+    }
+
     /// Runs `body` on one consistent snapshot of the database. It must not write.
     pub async fn read<T, F>(&self, body: F) -> Result<T>
     where
@@ -289,6 +295,15 @@ impl Tx {
             Engine::Sqlite => "",
             Engine::Postgres => clause,
         }
+    }
+
+    /// Sets the savepoint that [`Self::back_to_savepoint`] returns to. It replaces an earlier one.
+    pub async fn savepoint(&mut self) -> Result<()> {
+        self.execute("SAVEPOINT work", &[]).await.map(drop)
+    }
+
+    pub async fn back_to_savepoint(&mut self) -> Result<()> {
+        self.execute("ROLLBACK TO SAVEPOINT work", &[]).await.map(drop)
     }
 
     async fn batch(&mut self, sql: &str) -> Result<()> {

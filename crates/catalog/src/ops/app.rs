@@ -9,7 +9,8 @@ use crate::Catalog;
 use crate::db::Ending;
 use crate::error::Result;
 use crate::read::App;
-use crate::tables::{apps, builds, deployments, executions, installs, jobs, qinling, timers, webhooks};
+use crate::tables::{aliases, apps, builds, deployments, executions, installs, jobs, qinling};
+use crate::tables::{releases, tags, timers, units, versions, webhooks};
 use crate::work::Work;
 
 impl Catalog {
@@ -57,24 +58,11 @@ impl Catalog {
                 timers::delete_all(work.tx, work.app.id).await?;
                 webhooks::delete_all(work.tx, work.app.id).await?;
                 // Without releases and units, nothing of the app is served or kept.
-                let sql =
-                    "UPDATE releases SET state = 'expired', expired_at = $2 WHERE app_id = $1 AND state = 'active'";
-                let params = [work.app.id.into(), work.act.at.into()];
-                work.tx.execute("DELETE FROM tags WHERE app_id = $1", &params[..1]).await?;
-                work.tx
-                    .execute(
-                        "DELETE FROM aliases WHERE unit_id IN (SELECT id FROM units WHERE app_id = $1)",
-                        &params[..1],
-                    )
-                    .await?;
-                work.tx.execute(sql, &params).await?;
-                work.tx.execute("UPDATE units SET current_version_id = NULL WHERE app_id = $1", &params[..1]).await?;
-                work.tx
-                    .execute(
-                        "UPDATE versions SET state = 'retired' WHERE app_id = $1 AND state = 'active'",
-                        &params[..1],
-                    )
-                    .await?;
+                tags::delete_all(work.tx, work.app.id).await?;
+                aliases::delete_all(work.tx, work.app.id).await?;
+                releases::expire_all(work.tx, work.app.id, work.act.at).await?;
+                units::remove_all(work.tx, work.app.id).await?;
+                versions::retire_all_of_app(work.tx, work.app.id).await?;
                 // After that, because accepting an execution locks its version: all accepted ones
                 // are visible now, and no more can follow.
                 executions::cancel_all(work.tx, work.app.id, work.act.at).await?;

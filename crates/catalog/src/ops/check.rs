@@ -195,14 +195,7 @@ impl Catalog {
 
     /// Returns the database's own time, which the leases of checks use.
     pub async fn database_time(&self) -> Result<Timestamp> {
-        self.db
-            .read(|tx| {
-                Box::pin(async move {
-                    let sql = format!("SELECT {}", tx.database_now());
-                    tx.query_one(&sql, &[]).await?.time(0)
-                })
-            })
-            .await
+        self.db.read(|tx| Box::pin(async move { release_checks::database_time(tx).await })).await
     }
 }
 

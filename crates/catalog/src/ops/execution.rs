@@ -4,13 +4,14 @@ use std::sync::Arc;
 use milepost_model::execution::{
     Attempt, Cause, CauseKind, ExecutedVersion, Execution, ExecutionStatus, MAX_LOG, NewExecution,
 };
-use milepost_model::{AppName, Code, PlanName, RawJson, Refusal, Selector, UnitKind};
+use milepost_model::{AppName, Code, PlanName, RawJson, Refusal, UnitKind};
 
 use crate::db::Tx;
 use crate::error::{CatalogError, Result};
 use crate::queue;
 use crate::read;
 use crate::tables::apps::{self, AppRow};
+use crate::tables::execution_version::{self, Found};
 use crate::tables::executions::{self, Birth, End, NewRow};
 use crate::tables::qinling::counts::{self, Counted};
 use crate::tables::versions::{self, VersionState};
@@ -212,32 +213,9 @@ async fn decide(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Result<Decide
 
 /// Handles the common selectors in one round trip. On `None`, [`resolve::version`] decides.
 async fn decide_at_once(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Result<Option<Decided>> {
-    let mut params = vec![app.as_str().into(), new.function.as_str().into()];
-    let condition = match &new.version {
-        Selector::Latest => "v.id = u.current_version_id",
-        Selector::Number(number) => {
-            params.push((*number).into());
-            "v.unit_id = u.id AND v.number = $3"
-        }
-        Selector::Alias(alias) => {
-            params.push(alias.as_str().into());
-            "v.id = (SELECT x.version_id FROM aliases x WHERE x.unit_id = u.id AND x.name = $3)"
-        }
-        Selector::Word(_) | Selector::Digest(_) => return Ok(None),
-    };
-    let sql = format!(
-        "SELECT a.id, u.id, v.id, v.number, v.uid, v.digest, a.plan FROM apps a JOIN units u ON u.app_id = a.id JOIN versions v ON {condition} \
-         WHERE a.name = $1 AND a.deleted_at IS NULL AND u.kind = 'function' AND u.name = $2 \
-         AND u.current_version_id IS NOT NULL AND v.state = 'active'{}",
-        tx.for_use_of_v()
-    );
-    let row = tx.query_opt(&sql, &params).await?;
-    row.map(|row| {
-        let version = ExecutedVersion { number: row.int(3)?, uid: row.text(4)?, digest: row.digest(5)? };
-        let plan = row.parse(6)?;
-        Ok(Decided { app_id: row.int(0)?, plan, unit_id: row.int(1)?, version_id: row.int(2)?, version })
-    })
-    .transpose()
+    let Some(found) = execution_version::find(tx, app, &new.function, &new.version).await? else { return Ok(None) };
+    let Found { app_id, plan, unit_id, version_id, version } = found;
+    Ok(Some(Decided { app_id, plan, unit_id, version_id, version }))
 }
 
 /// A synchronous execution is not queued but rejected if the app runs as many as its plan allows.

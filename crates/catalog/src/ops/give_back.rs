@@ -9,7 +9,7 @@ use crate::db::Tx;
 use crate::error::Result;
 use crate::ops::claim::Node;
 use crate::tables::executions::{self, Lost};
-use crate::tables::{attempts, jobs, nodes};
+use crate::tables::{apps, attempts, jobs, nodes};
 
 /// Rows per transaction, so that other writes get through in between.
 const BATCH: i64 = 500;
@@ -156,20 +156,7 @@ impl Catalog {
     /// [`Catalog::sweep`]. Ended jobs are deleted at the same age.
     pub(crate) async fn sweep_executions(&self) -> Result<u64> {
         let now = self.clock.now();
-        let apps = self
-            .db
-            .read(|tx| {
-                Box::pin(async move {
-                    let sql = "SELECT a.id, a.plan, CASE WHEN a.deleted_at IS NULL THEN 0 ELSE 1 END FROM apps a \
-                               WHERE EXISTS (SELECT 1 FROM executions e WHERE e.app_id = a.id AND e.finished_at IS NOT NULL) \
-                               OR EXISTS (SELECT 1 FROM jobs j WHERE j.app_id = a.id AND j.ended_at IS NOT NULL)";
-                    let rows = tx.query(sql, &[]).await?;
-                    rows.iter()
-                        .map(|row| Ok((row.int(0)?, row.parse::<milepost_model::PlanName>(1)?, row.bool(2)?)))
-                        .collect::<Result<Vec<_>>>()
-                })
-            })
-            .await?;
+        let apps = self.db.read(|tx| Box::pin(async move { apps::with_ended(tx).await })).await?;
         let mut swept = 0;
         for (app_id, plan, deleted) in apps {
             let limits = plan.limits();

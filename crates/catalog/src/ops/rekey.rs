@@ -9,7 +9,7 @@ use crate::db::Tx;
 use crate::error::Result;
 use crate::tables::contents::{self, Missing};
 use crate::tables::keyed_secrets::{self, OldSecret, OldSecretPlace};
-use crate::tables::versions;
+use crate::tables::{apps, versions};
 
 /// How long a node may be silent before it counts as gone.
 const SILENCE_MS: i64 = 60_000;
@@ -42,8 +42,7 @@ impl Catalog {
             .write(move |tx| {
                 Box::pin(async move {
                     // Takes the lock that every change takes, also for a deleted app.
-                    tx.query(&format!("SELECT id FROM apps WHERE id = $1{}", tx.for_update()), &[app_id.into()])
-                        .await?;
+                    apps::lock_by_id(tx, app_id).await?;
                     let mut done = 0;
                     for secret in &keyed {
                         done += u64::from(rekey(tx, secret).await?);

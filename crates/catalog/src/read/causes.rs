@@ -4,31 +4,25 @@ use std::collections::{BTreeSet, HashMap};
 
 use milepost_model::execution::{CauseKind, Execution};
 
-use crate::db::{Tx, Val, placeholders};
+use crate::db::Tx;
 use crate::error::Result;
+use crate::tables::{jobs, webhooks};
 
-/// Rows per statement.
-const CHUNK: usize = 400;
 /// Maximum number of characters shown of a webhook's description, which may be long.
 const SHOWN: usize = 60;
 
 /// Fills in the names of causes that have one and still exist.
 pub(super) async fn with_names(tx: &mut Tx, executions: &mut [Execution]) -> Result<()> {
-    for (kind, sql) in [
-        (CauseKind::Job, "SELECT id, name FROM jobs WHERE name <> '' AND id IN"),
-        (CauseKind::Webhook, "SELECT id, description FROM webhooks WHERE description <> '' AND id IN"),
-    ] {
+    for kind in [CauseKind::Job, CauseKind::Webhook] {
         let of_kind = executions.iter().filter(|execution| execution.cause.kind == kind);
         let ids: BTreeSet<&str> = of_kind.filter_map(|execution| execution.cause.id.as_deref()).collect();
-        let ids: Vec<Val> = ids.into_iter().map(Val::from).collect();
-        let mut names: HashMap<String, String> = HashMap::new();
-        for chunk in ids.chunks(CHUNK) {
-            for row in tx.query(&format!("{sql} ({})", placeholders(chunk.len(), 1)), chunk).await? {
-                names.insert(row.text(0)?, short(&row.text(1)?));
-            }
-        }
+        let ids: Vec<&str> = ids.into_iter().collect();
+        let names: HashMap<String, String> = match kind {
+            CauseKind::Job => jobs::names(tx, &ids).await?,
+            _ => webhooks::descriptions(tx, &ids).await?,
+        };
         for execution in executions.iter_mut().filter(|execution| execution.cause.kind == kind) {
-            execution.cause.name = execution.cause.id.as_ref().and_then(|id| names.get(id).cloned());
+            execution.cause.name = execution.cause.id.as_ref().and_then(|id| names.get(id)).map(|name| short(name));
         }
     }
     Ok(())

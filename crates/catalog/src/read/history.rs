@@ -149,11 +149,8 @@ async fn at_moment(tx: &mut Tx, name: &AppName, at: Timestamp) -> Result<AtMomen
 }
 
 async fn aliases_at(tx: &mut Tx, app: &AppRow, unit_id: i64, function: &UnitName, at: Timestamp) -> Result<Vec<Alias>> {
-    let sql =
-        "SELECT DISTINCT name FROM pointer_moves WHERE app_id = $1 AND kind = 'alias' AND unit_id = $2 ORDER BY name";
     let mut found = Vec::new();
-    for row in tx.query(sql, &[app.id.into(), unit_id.into()]).await? {
-        let name: AliasName = row.parse(0)?;
+    for name in pointer_moves::alias_names(tx, app.id, unit_id).await? {
         let pointer = Pointer::Alias { unit_id, name: name.as_str() };
         let Some(moved) = pointer_moves::at(tx, app.id, pointer, at).await? else { continue };
         let Some(version_id) = moved.to_id else { continue };

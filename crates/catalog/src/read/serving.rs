@@ -11,10 +11,10 @@ use milepost_model::{
 };
 
 use crate::Catalog;
-use crate::db::{Tx, Val, placeholders};
-use crate::error::{CatalogError, Result};
+use crate::db::Tx;
+use crate::error::Result;
 use crate::tables::apps::{self, AppRow};
-use crate::tables::{memberships, releases, tags, units, versions};
+use crate::tables::{aliases, memberships, releases, served_versions, tags, units, versions};
 
 /// Parameters per statement. SQLite and PostgreSQL both allow more.
 const CHUNK: usize = 500;
@@ -144,8 +144,7 @@ impl Catalog {
     pub async fn serving_version(&self, app: &AppName, version_id: i64) -> Result<ServingFunction> {
         self.look(app, move |tx, app| {
             Box::pin(async move {
-                let sql = "SELECT count(*) FROM versions WHERE id = $1 AND app_id = $2";
-                if tx.count(sql, &[version_id.into(), app.id.into()]).await? == 0 {
+                if !versions::is_of_app(tx, version_id, app.id).await? {
                     let message = format!("The version is not one of app `{}`.", app.name);
                     return Err(Refusal::new(Code::VersionNotFound, message)
                         .hint("the app it was of was deleted; run the function of the present one")
@@ -159,15 +158,7 @@ impl Catalog {
 
     /// Returns every app with the number of its newest event, to find stale views.
     pub async fn serving_marks(&self) -> Result<Vec<(AppName, i64, i64)>> {
-        self.db
-            .read(|tx| {
-                Box::pin(async move {
-                    let sql = "SELECT name, id, event_seq FROM apps WHERE deleted_at IS NULL ORDER BY event_seq DESC";
-                    let rows = tx.query(sql, &[]).await?;
-                    rows.iter().map(|row| Ok((row.parse(0)?, row.int(1)?, row.int(2)?))).collect()
-                })
-            })
-            .await
+        self.db.read(|tx| Box::pin(async move { apps::marks(tx).await })).await
     }
 }
 
@@ -225,12 +216,8 @@ async fn look(tx: &mut Tx, app: AppRow, known: &Known) -> Result<Serving> {
 }
 
 async fn aliases_of(tx: &mut Tx, app_id: i64) -> Result<Vec<ServingAlias>> {
-    let sql = "SELECT u.name, a.name, a.version_id FROM aliases a JOIN units u ON u.id = a.unit_id \
-               WHERE u.app_id = $1 AND u.kind = 'function'";
-    let rows = tx.query(sql, &[app_id.into()]).await?;
-    rows.iter()
-        .map(|row| Ok(ServingAlias { function: row.parse(0)?, name: row.parse(1)?, version: row.int(2)? }))
-        .collect()
+    let all = aliases::of_app(tx, app_id).await?.into_iter();
+    Ok(all.map(|(function, name, version)| ServingAlias { function, name, version }).collect())
 }
 
 /// Adds releases that expired since the last read, including those that were also created since.
@@ -266,7 +253,7 @@ async fn load(tx: &mut Tx, mut wanted: HashSet<i64>, known: &HashSet<i64>) -> Re
             return Ok(found);
         }
         for chunk in missing.chunks(CHUNK) {
-            for version in read_versions(tx, chunk).await? {
+            for version in served_versions::get_many(tx, chunk).await? {
                 found.insert(version.id, version);
             }
             for (id, role, target) in versions::pins_of(tx, chunk).await? {
@@ -277,33 +264,4 @@ async fn load(tx: &mut Tx, mut wanted: HashSet<i64>, known: &HashSet<i64>) -> Re
             }
         }
     }
-}
-
-/// Leaves out deleted versions, which have no content.
-async fn read_versions(tx: &mut Tx, ids: &[i64]) -> Result<Vec<ServingVersion>> {
-    let sql = format!(
-        "SELECT v.id, u.kind, u.name, v.number, v.uid, v.digest, c.body, c.sealed FROM versions v \
-         JOIN units u ON u.id = v.unit_id JOIN contents c ON c.id = v.content_id WHERE v.id IN ({})",
-        placeholders(ids.len(), 1)
-    );
-    let params: Vec<Val> = ids.iter().map(|id| (*id).into()).collect();
-    let rows = tx.query(&sql, &params).await?;
-    let mut found = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let (id, kind) = (row.int(0)?, row.parse(1)?);
-        let spec = UnitSpec::from_json(kind, &row.text(6)?)
-            .map_err(|error| CatalogError::inconsistent(format!("version {id}: {error}")))?;
-        found.push(ServingVersion {
-            id,
-            kind,
-            name: row.parse(2)?,
-            number: row.int(3)?,
-            uid: row.text(4)?,
-            digest: row.digest(5)?,
-            spec,
-            sealed: row.opt_bytes(7)?,
-            pins: Vec::new(),
-        });
-    }
-    Ok(found)
 }

@@ -1,4 +1,4 @@
-use milepost_model::{AliasName, Timestamp};
+use milepost_model::{AliasName, Timestamp, UnitName};
 
 use crate::db::{Row, Tx};
 use crate::error::Result;
@@ -54,4 +54,18 @@ pub(crate) async fn set(tx: &mut Tx, unit_id: i64, row: &AliasRow) -> Result<()>
 pub(crate) async fn delete(tx: &mut Tx, unit_id: i64, name: &AliasName) -> Result<()> {
     tx.exactly_one("DELETE FROM aliases WHERE unit_id = $1 AND name = $2", &[unit_id.into(), name.as_str().into()])
         .await
+}
+
+pub(crate) async fn delete_all(tx: &mut Tx, app_id: i64) -> Result<()> {
+    let sql = "DELETE FROM aliases WHERE unit_id IN (SELECT id FROM units WHERE app_id = $1)";
+    tx.execute(sql, &[app_id.into()]).await?;
+    Ok(())
+}
+
+/// Returns every alias of the app: its function, its name and the id of its version.
+pub(crate) async fn of_app(tx: &mut Tx, app_id: i64) -> Result<Vec<(UnitName, AliasName, i64)>> {
+    let sql = "SELECT u.name, a.name, a.version_id FROM aliases a JOIN units u ON u.id = a.unit_id \
+               WHERE u.app_id = $1 AND u.kind = 'function'";
+    let rows = tx.query(sql, &[app_id.into()]).await?;
+    rows.iter().map(|row| Ok((row.parse(0)?, row.parse(1)?, row.int(2)?))).collect()
 }

@@ -123,3 +123,34 @@ pub(crate) async fn save(tx: &mut Tx, app: &AppRow) -> Result<()> {
 pub(crate) async fn mark_deleted(tx: &mut Tx, id: i64, at: Timestamp) -> Result<()> {
     tx.exactly_one("UPDATE apps SET deleted_at = $2 WHERE id = $1", &[id.into(), at.into()]).await
 }
+
+/// Locks the row of an app, deleted or not, as every change does.
+pub(crate) async fn lock_by_id(tx: &mut Tx, id: i64) -> Result<()> {
+    tx.query(&format!("SELECT id FROM apps WHERE id = $1{}", tx.for_update()), &[id.into()]).await?;
+    Ok(())
+}
+
+/// Locks all apps and returns each with its live release.
+pub(crate) async fn lock_all(tx: &mut Tx) -> Result<Vec<(i64, Option<i64>)>> {
+    let sql = format!("SELECT id, live_release_id FROM apps WHERE deleted_at IS NULL ORDER BY id{}", tx.for_update());
+    tx.query(&sql, &[]).await?.iter().map(|row| Ok((row.int(0)?, row.opt_int(1)?))).collect()
+}
+
+pub(crate) async fn plan(tx: &mut Tx, id: i64) -> Result<PlanName> {
+    tx.query_one("SELECT plan FROM apps WHERE id = $1", &[id.into()]).await?.word(0, "apps.plan")
+}
+
+/// Returns every app with its id and the number of its newest event.
+pub(crate) async fn marks(tx: &mut Tx) -> Result<Vec<(AppName, i64, i64)>> {
+    let sql = "SELECT name, id, event_seq FROM apps WHERE deleted_at IS NULL ORDER BY event_seq DESC";
+    tx.query(sql, &[]).await?.iter().map(|row| Ok((row.parse(0)?, row.int(1)?, row.int(2)?))).collect()
+}
+
+/// Returns apps with executions or jobs that have ended: the plan, and whether the app is deleted.
+pub(crate) async fn with_ended(tx: &mut Tx) -> Result<Vec<(i64, PlanName, bool)>> {
+    let sql = "SELECT a.id, a.plan, CASE WHEN a.deleted_at IS NULL THEN 0 ELSE 1 END FROM apps a \
+               WHERE EXISTS (SELECT 1 FROM executions e WHERE e.app_id = a.id AND e.finished_at IS NOT NULL) \
+               OR EXISTS (SELECT 1 FROM jobs j WHERE j.app_id = a.id AND j.ended_at IS NOT NULL)";
+    let rows = tx.query(sql, &[]).await?;
+    rows.iter().map(|row| Ok((row.int(0)?, row.word(1, "apps.plan")?, row.bool(2)?))).collect()
+}

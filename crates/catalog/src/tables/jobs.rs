@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use milepost_model::job::{Job, JobState};
 use milepost_model::{RawJson, Timestamp};
 
@@ -197,4 +199,18 @@ pub(crate) async fn advance(tx: &mut Tx, jobs: &[Advanced], at: Timestamp) -> Re
 
 pub(crate) async fn earliest(tx: &mut Tx) -> Result<Option<Timestamp>> {
     tx.query_one("SELECT min(next_at) FROM jobs WHERE next_at IS NOT NULL", &[]).await?.opt_time(0)
+}
+
+/// Returns the names of those of these jobs that have one.
+pub(crate) async fn names(tx: &mut Tx, ids: &[&str]) -> Result<HashMap<String, String>> {
+    let mut found = HashMap::new();
+    for chunk in ids.chunks(CHUNK) {
+        let list = crate::db::placeholders(chunk.len(), 1);
+        let sql = format!("SELECT id, name FROM jobs WHERE name <> '' AND id IN ({list})");
+        let params: Vec<Val> = chunk.iter().map(|id| (*id).into()).collect();
+        for row in tx.query(&sql, &params).await? {
+            found.insert(row.text(0)?, row.text(1)?);
+        }
+    }
+    Ok(found)
 }

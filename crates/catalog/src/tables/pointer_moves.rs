@@ -1,5 +1,5 @@
-use milepost_model::Timestamp;
 use milepost_model::pointer::Step;
+use milepost_model::{AliasName, Timestamp};
 
 use crate::db::{Row, Tx};
 use crate::error::Result;
@@ -106,4 +106,11 @@ pub(crate) async fn at(tx: &mut Tx, app_id: i64, pointer: Pointer<'_>, moment: T
     );
     let params = [app_id.into(), kind.into(), unit_id.into(), name.into(), moment.into()];
     tx.query_opt(&sql, &params).await?.as_ref().map(read).transpose()
+}
+
+/// Returns the names of all aliases that a function ever had.
+pub(crate) async fn alias_names(tx: &mut Tx, app_id: i64, unit_id: i64) -> Result<Vec<AliasName>> {
+    let sql =
+        "SELECT DISTINCT name FROM pointer_moves WHERE app_id = $1 AND kind = 'alias' AND unit_id = $2 ORDER BY name";
+    tx.query(sql, &[app_id.into(), unit_id.into()]).await?.iter().map(|row| row.parse(0)).collect()
 }

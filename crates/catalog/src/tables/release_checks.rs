@@ -157,3 +157,8 @@ pub(crate) async fn new_functions(tx: &mut Tx, app_id: i64, seq: i64, before: Op
     let rows = tx.query(sql, &[app_id.into(), seq.into(), before.unwrap_or(0).into()]).await?;
     rows.iter().map(|row| row.int(0)).collect()
 }
+
+pub(crate) async fn database_time(tx: &mut Tx) -> Result<Timestamp> {
+    let sql = format!("SELECT {}", tx.database_now());
+    tx.query_one(&sql, &[]).await?.time(0)
+}

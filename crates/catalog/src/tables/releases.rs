@@ -131,3 +131,10 @@ pub(crate) async fn names_by_version(tx: &mut Tx, app_id: i64, unit_id: i64) -> 
     let rows = tx.query(sql, &[app_id.into(), unit_id.into()]).await?;
     rows.iter().map(|row| Ok((row.int(0)?, row.text(1)?))).collect()
 }
+
+/// For an app that is being deleted.
+pub(crate) async fn expire_all(tx: &mut Tx, app_id: i64, at: Timestamp) -> Result<()> {
+    let sql = "UPDATE releases SET state = 'expired', expired_at = $2 WHERE app_id = $1 AND state = 'active'";
+    tx.execute(sql, &[app_id.into(), at.into()]).await?;
+    Ok(())
+}

@@ -37,3 +37,8 @@ pub(crate) async fn set(tx: &mut Tx, app_id: i64, name: &TagName, release_id: i6
 pub(crate) async fn delete(tx: &mut Tx, app_id: i64, name: &TagName) -> Result<()> {
     tx.exactly_one("DELETE FROM tags WHERE app_id = $1 AND name = $2", &[app_id.into(), name.as_str().into()]).await
 }
+
+pub(crate) async fn delete_all(tx: &mut Tx, app_id: i64) -> Result<()> {
+    tx.execute("DELETE FROM tags WHERE app_id = $1", &[app_id.into()]).await?;
+    Ok(())
+}

@@ -181,3 +181,9 @@ pub(crate) async fn set_deployment(tx: &mut Tx, app_id: i64, key: &UnitKey, depl
     let params = [app_id.into(), key.kind.as_str().into(), key.name.as_str().into(), deployment_id.into()];
     tx.exactly_one(sql, &params).await
 }
+
+/// For an app that is being deleted.
+pub(crate) async fn remove_all(tx: &mut Tx, app_id: i64) -> Result<()> {
+    tx.execute("UPDATE units SET current_version_id = NULL WHERE app_id = $1", &[app_id.into()]).await?;
+    Ok(())
+}

@@ -159,6 +159,13 @@ pub(crate) async fn retire_all(tx: &mut Tx, unit_id: i64) -> Result<u64> {
     tx.execute("UPDATE versions SET state = 'retired' WHERE unit_id = $1 AND state = 'active'", &[unit_id.into()]).await
 }
 
+/// For an app that is being deleted.
+pub(crate) async fn retire_all_of_app(tx: &mut Tx, app_id: i64) -> Result<()> {
+    tx.execute("UPDATE versions SET state = 'retired' WHERE app_id = $1 AND state = 'active'", &[app_id.into()])
+        .await?;
+    Ok(())
+}
+
 /// Returns the units of a deployment whose current version it did not make.
 pub(crate) async fn made_by_hand(tx: &mut Tx, app_id: i64, deployment_id: i64) -> Result<Vec<i64>> {
     let sql = "SELECT u.id FROM units u JOIN versions v ON v.id = u.current_version_id \
@@ -257,6 +264,14 @@ pub(crate) async fn pins_of(tx: &mut Tx, version_ids: &[i64]) -> Result<Vec<(i64
     rows.iter().map(|row| Ok((row.int(0)?, row.word(1, "version_pins.role")?, row.int(2)?))).collect()
 }
 
+/// Describes the deleted versions that a version is pinned to.
+pub(crate) async fn deleted_pins(tx: &mut Tx, version_id: i64) -> Result<Vec<String>> {
+    let sql = "SELECT u.kind, u.name, t.number FROM version_pins p JOIN versions t ON t.id = p.target_id \
+               JOIN units u ON u.id = t.unit_id WHERE p.version_id = $1 AND t.state = 'deleted'";
+    let told = |row: &Row| Ok(format!("{} {} version {} was deleted", row.text(0)?, row.text(1)?, row.int(2)?));
+    tx.query(sql, &[version_id.into()]).await?.iter().map(told).collect()
+}
+
 /// Returns versions that pin this one in a role and still exist.
 pub(crate) async fn pinned_by(tx: &mut Tx, target_id: i64, role: PinRole) -> Result<Vec<VersionRow>> {
     let columns: Vec<String> = COLUMNS.split(", ").map(|column| format!("v.{column}")).collect();
@@ -266,6 +281,17 @@ pub(crate) async fn pinned_by(tx: &mut Tx, target_id: i64, role: PinRole) -> Res
         columns.join(", ")
     );
     tx.query(&sql, &[target_id.into(), role.as_str().into()]).await?.iter().map(read).collect()
+}
+
+pub(crate) async fn is_of_app(tx: &mut Tx, id: i64, app_id: i64) -> Result<bool> {
+    let sql = "SELECT count(*) FROM versions WHERE id = $1 AND app_id = $2";
+    Ok(tx.count(sql, &[id.into(), app_id.into()]).await? > 0)
+}
+
+/// Returns the apps that have retired versions.
+pub(crate) async fn apps_with_retired(tx: &mut Tx) -> Result<Vec<i64>> {
+    let rows = tx.query("SELECT DISTINCT app_id FROM versions WHERE state = 'retired'", &[]).await?;
+    rows.iter().map(|row| row.int(0)).collect()
 }
 
 /// Holds for a retired version that nothing needs: no active release as a member or through a pin,

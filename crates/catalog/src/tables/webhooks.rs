@@ -1,9 +1,14 @@
+use std::collections::HashMap;
+
 use milepost_model::AppName;
 use milepost_model::webhook::Webhook;
 
-use crate::db::{Row, Tx};
+use crate::db::{Row, Tx, Val, placeholders};
 use crate::error::Result;
 use crate::needs::Needed;
+
+/// Rows per statement.
+const CHUNK: usize = 400;
 
 #[derive(Debug, Clone)]
 pub(crate) struct WebhookRow {
@@ -89,4 +94,18 @@ pub(crate) async fn ids(tx: &mut Tx, needed: Needed<'_>, limit: i64) -> Result<V
     let (condition, params) = needed.condition();
     let sql = format!("SELECT id FROM webhooks WHERE {condition} ORDER BY id LIMIT {limit}");
     tx.query(&sql, &params).await?.iter().map(|row| row.text(0)).collect()
+}
+
+/// Returns the descriptions of those of these webhooks that have one.
+pub(crate) async fn descriptions(tx: &mut Tx, ids: &[&str]) -> Result<HashMap<String, String>> {
+    let mut found = HashMap::new();
+    for chunk in ids.chunks(CHUNK) {
+        let list = placeholders(chunk.len(), 1);
+        let sql = format!("SELECT id, description FROM webhooks WHERE description <> '' AND id IN ({list})");
+        let params: Vec<Val> = chunk.iter().map(|id| (*id).into()).collect();
+        for row in tx.query(&sql, &params).await? {
+            found.insert(row.text(0)?, row.text(1)?);
+        }
+    }
+    Ok(found)
 }

@@ -120,21 +120,7 @@ impl Catalog {
 
     /// Returns the app that an execution, a job or a webhook belongs to.
     pub async fn v1_home(&self, thing: V1Thing, id: String) -> Result<Option<AppName>> {
-        let table = match thing {
-            V1Thing::Execution => "executions",
-            V1Thing::Job => "jobs",
-            V1Thing::Webhook => "webhooks",
-        };
-        self.db
-            .read(move |tx| {
-                Box::pin(async move {
-                    let sql = format!(
-                        "SELECT a.name FROM {table} t JOIN apps a ON a.id = t.app_id WHERE t.id = $1 AND a.deleted_at IS NULL"
-                    );
-                    tx.query_opt(&sql, &[id.into()]).await?.map(|row| row.parse(0)).transpose()
-                })
-            })
-            .await
+        self.db.read(move |tx| Box::pin(async move { qinling::home(tx, thing, &id).await })).await
     }
 
     /// Moves the next firing of a running job.

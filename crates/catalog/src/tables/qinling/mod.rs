@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::db::{Row, Tx, Val};
 use crate::error::Result;
+use crate::ops::qinling::delete::V1Thing;
 
 /// A function or environment as v1 shows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -194,6 +195,18 @@ pub(crate) async fn forget_app(tx: &mut Tx, app_id: i64) -> Result<()> {
     tx.execute(&format!("DELETE FROM v1_aliases WHERE {units}"), &id).await?;
     tx.execute("DELETE FROM v1_ids WHERE app_id = $1", &id).await?;
     Ok(())
+}
+
+/// Returns the app that an execution, a job or a webhook belongs to.
+pub(crate) async fn home(tx: &mut Tx, thing: V1Thing, id: &str) -> Result<Option<AppName>> {
+    let table = match thing {
+        V1Thing::Execution => "executions",
+        V1Thing::Job => "jobs",
+        V1Thing::Webhook => "webhooks",
+    };
+    let sql =
+        format!("SELECT a.name FROM {table} t JOIN apps a ON a.id = t.app_id WHERE t.id = $1 AND a.deleted_at IS NULL");
+    tx.query_opt(&sql, &[id.into()]).await?.map(|row| row.parse(0)).transpose()
 }
 
 const VERSIONS: &str = "SELECT p.id, p.number, v.number, v.id, v.description, p.executions, p.created_at, p.updated_at \
