@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use milepost_client::Client;
 use milepost_client::api::ServerFile;
-use milepost_client::{Client, ClientError};
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::{AppName, ChangeOutcome, UnitKind, UnitName};
 
 use crate::args::Global;
-use crate::commands::checked::{self, Cleared};
+use crate::declared::manifest;
 use crate::failure::{Failure, Result};
+use crate::folders::Terminal;
 use crate::output::Ui;
 
 /// The app when no option, variable or manifest names one.
@@ -27,7 +28,7 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub fn new(ui: &'a Ui, global: &Global) -> Result<Self> {
-        let named = global.app.clone().or_else(crate::declared::manifest::app_of_this_folder);
+        let named = global.app.clone().or_else(|| manifest::app_of(Path::new("")));
         let app: AppName = named.as_deref().unwrap_or(DEFAULT_APP).parse()?;
         let data = data_folder(global.data.as_deref())?;
         let (server, own) = match &global.server {
@@ -55,19 +56,7 @@ impl<'a> Context<'a> {
     /// Sends a change. If the connection breaks before the response, retries once with the same
     /// idempotency key, so that the server applies the change once.
     pub async fn change(&self, change: &Change) -> Result<ChangeOutcome> {
-        let mut random = [0u8; 16];
-        milepost_model::IdSource::fill(&milepost_model::OsIds, &mut random);
-        let key: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let _bar = Cleared(checked::progress(self.ui, change));
-        match self.client.change(&self.app, change, Some(&key)).await {
-            Err(ClientError::Broken(_)) => match self.client.change(&self.app, change, Some(&key)).await {
-                Err(error @ (ClientError::Broken(_) | ClientError::Unreachable { .. })) if !change.dry_run => {
-                    Err(outcome_unknown(&error))
-                }
-                answer => Ok(answer?),
-            },
-            answer => Ok(answer?),
-        }
+        Ok(Terminal::new(self).session().change(change).await?)
     }
 
     /// Whether [`Self::confirm`] will prompt.
@@ -91,14 +80,6 @@ impl<'a> Context<'a> {
         }
         if self.ui.ask(question)? { Ok(()) } else { Err(Failure::new("cancelled, nothing was changed")) }
     }
-}
-
-/// The idempotency key ends with this process, so a second run sends a new change. If the first one
-/// was applied, the second is empty, unless the command always creates a version.
-fn outcome_unknown(error: &ClientError) -> Failure {
-    Failure::new("the connection to the server broke, and the change may or may not have been applied")
-        .caused_by(error)
-        .hint("check with `milepost app list-version` before you run it again")
 }
 
 /// What [`Context::confirm`] does when it cannot prompt.

@@ -132,12 +132,6 @@ impl Failure {
         &self.message
     }
 
-    /// Every reported mistake with its hint.
-    #[cfg(test)]
-    pub fn mistakes(&self) -> Vec<(String, Option<String>)> {
-        std::iter::once((self.message.clone(), self.hint.clone())).chain(self.more.mistakes.iter().cloned()).collect()
-    }
-
     pub fn report(self, ui: &Ui) -> ExitCode {
         for (warning, hint) in &self.more.warnings {
             ui.warn(warning);

@@ -10,6 +10,7 @@ mod commands;
 mod context;
 mod declared;
 mod failure;
+mod folders;
 mod output;
 mod serve;
 mod sources;

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use milepost_client::UploadSummary;
-use milepost_client::source::{Source, SourceError, SourceOptions, StatCache, cache_name};
-use milepost_model::{Clock, Digest, SystemClock};
+use milepost_client::source::{Source, SourceOptions};
+use milepost_model::Digest;
 
-use crate::context::{Context, cache_folder};
+use crate::context::Context;
+use crate::declared::reporter::Progress as _;
 use crate::failure::{Failure, Result};
+use crate::folders::{bytes_bar, scanner};
 
 /// Options that name the code of a function or a package.
 #[derive(Debug, Clone, Default, Args)]
@@ -81,62 +82,19 @@ impl Code {
 
 /// Uploads what the server is missing of several trees, with one progress bar.
 pub async fn upload_all(context: &Context<'_>, sources: Vec<Arc<Source>>, what: &str) -> Result<UploadSummary> {
-    // Hidden until there is something to send.
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
-    if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}") {
-        bar.set_style(style);
-    }
-    bar.set_message(what.to_owned());
-    let moving = bar.clone();
-    let progress = Arc::new(move |bytes| moving.inc(bytes));
-    let begin = |total| {
-        bar.set_length(total);
-        if context.ui.shows_progress() {
-            bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-    };
-    let summary = context.client.upload_many(&context.app, sources, begin, progress).await;
-    bar.finish_and_clear();
-    Ok(summary?)
+    let bar = Arc::new(bytes_bar(context.ui, what));
+    let moving = Arc::clone(&bar);
+    let progress = Arc::new(move |bytes| moving.advance(bytes));
+    Ok(context.client.upload_many(&context.app, sources, |total| bar.set_total(total), progress).await?)
 }
 
-/// Like [`scan`], but fails if there are no files.
+/// Scans files, and fails if there are none.
 pub async fn scan_some(path: &Path, options: &SourceOptions) -> Result<Source> {
-    let source = scan(path, options).await?;
+    let source = scanner().path(path, options).await?;
     if source.summary().files_seen == 0 {
         return Err(
             Failure::new(format!("`{}` contains no files", path.display())).hint("check the path and the exclusions")
         );
     }
     Ok(source)
-}
-
-/// Scans files, reusing hashes from the stat cache of the last scan.
-pub async fn scan(path: &Path, options: &SourceOptions) -> Result<Source> {
-    let path = path.to_owned();
-    let options = options.clone();
-    // The system clock, also in tests: it is compared with the modification times of files.
-    let started = SystemClock.now();
-    aside(move || {
-        let mut cache = cache_file(&path, &options).map(|file| StatCache::load(file, started));
-        Source::open(&path, &options, cache.as_mut())
-    })
-    .await
-}
-
-/// Scans bytes embedded in a document: a zip, or one file called `name`.
-pub async fn scan_bytes(name: &str, bytes: &[u8]) -> Result<Source> {
-    let (name, bytes) = (name.to_owned(), bytes.to_owned());
-    aside(move || Source::from_bytes(&name, &bytes, &SourceOptions::default())).await
-}
-
-/// Runs `work` on the blocking thread pool.
-async fn aside(work: impl FnOnce() -> Result<Source, SourceError> + Send + 'static) -> Result<Source> {
-    let done = tokio::task::spawn_blocking(work).await;
-    Ok(done.map_err(|error| Failure::new("scanning the files failed").caused_by(&error))??)
-}
-
-/// One cache per scanned path and options. Without a cache directory, every scan hashes all files.
-fn cache_file(path: &Path, options: &SourceOptions) -> Option<PathBuf> {
-    Some(cache_folder().ok()?.join("stat").join(cache_name(path, options)))
 }

@@ -1,15 +1,11 @@
 //! Output of a release check: which functions failed to load and why, and what stays live.
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
-use milepost_model::UnitPut;
-use milepost_model::change::Change;
 use milepost_model::check::{CheckState, ReleaseCheck};
-use std::time::Duration;
 
 use crate::context::Context;
 use crate::failure::{Failure, Result};
-use crate::output::{Ui, printable};
+use crate::output::printable;
 
 /// Options of commands that create a release.
 #[derive(Debug, Clone, Default, Args)]
@@ -60,28 +56,4 @@ pub fn lines(check: &ReleaseCheck) -> Vec<String> {
         lines.extend(function.log.iter().map(|line| format!("  | {}", printable(line))));
     }
     lines
-}
-
-/// Clears the progress bar when dropped.
-pub struct Cleared(pub ProgressBar);
-
-impl Drop for Cleared {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
-    }
-}
-
-/// A spinner for a change that makes the server load functions, hidden for any other change.
-pub fn progress(ui: &Ui, change: &Change) -> ProgressBar {
-    let functions = change.puts.iter().filter(|put| matches!(put.unit, UnitPut::Function(_))).count();
-    if !ui.shows_progress() || change.dry_run || !change.check || !change.release || functions == 0 {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
-        bar.set_style(style);
-    }
-    bar.set_message("Checking that the new functions load");
-    bar.enable_steady_tick(Duration::from_millis(120));
-    bar
 }

@@ -12,8 +12,9 @@ use serde_json::json;
 use crate::context::Context;
 use crate::declared::manifest::FILE_NAME;
 use crate::declared::write::{self, Download, Fetched, Held, Unsaid, absolute, failed, write_new};
-use crate::declared::{self, Declared, Pointer, apply};
+use crate::declared::{self, Declared, Pointer, Scanner, Session};
 use crate::failure::{Failure, Result};
+use crate::folders::{Terminal, stoppable};
 
 /// Concurrent requests for versions that are not current.
 const AT_ONCE: usize = 8;
@@ -43,8 +44,10 @@ pub async fn run(context: &Context<'_>, args: ExportArgs) -> Result<()> {
         return Err(Failure::new(format!("app {} has no units to export", context.app))
             .hint("create some with `milepost deploy` or `milepost function create`"));
     }
-    let work = Box::pin(export(context, &dir, &args.at));
-    let done = apply::stoppable(context.ui, work).await?;
+    let terminal = Terminal::new(context);
+    let session = terminal.session();
+    let work = Box::pin(export(context, &session, &dir, &args.at));
+    let done = stoppable(context.ui, &session.in_flight, work).await?;
     for warning in &done.warnings {
         context.ui.warn(warning);
     }
@@ -75,23 +78,23 @@ struct Exported {
     warnings: Vec<String>,
 }
 
-async fn export(context: &Context<'_>, dir: &Path, at: &str) -> Result<Exported> {
+async fn export(context: &Context<'_>, session: &Session<'_>, dir: &Path, at: &str) -> Result<Exported> {
     let version = context.client.app_version_get(&context.app, at).await?;
     let (held, mut warnings) = read(context, &version).await?;
     let whole = absolute(dir)?;
     let parent = whole.parent().ok_or_else(|| Failure::usage(format!("`{}` cannot be created", dir.display())))?;
-    std::fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
+    std::fs::create_dir_all(parent).map_err(|error| failed(parent, error))?;
     // Written to a scratch directory next to the target, then moved when complete. An existing
     // target may be the current directory of a process, so it is kept and the scratch directory is
     // inside it.
     let beside = if whole.is_dir() { &whole } else { parent };
     let scratch = tempfile::Builder::new().prefix(".milepost-export-").tempdir_in(beside);
-    let scratch = scratch.map_err(|error| failed(beside, &error))?;
+    let scratch = scratch.map_err(|error| failed(beside, error))?;
     let folder = scratch.path().join("app");
-    std::fs::create_dir(&folder).map_err(|error| failed(&folder, &error))?;
+    std::fs::create_dir(&folder).map_err(|error| failed(&folder, error))?;
 
     let downloads = write::downloads(&held, &folder);
-    let paths = write::download_all(context, &downloads).await?;
+    let paths = write::download_all(session, &downloads).await?;
     let fetched = Fetched { folder: &folder, downloads: &downloads, paths: &paths };
     let (mut outline, notes) = write::of_app(&held, &fetched);
     outline.app = Some(context.app.parse::<AppName>()?);
@@ -101,12 +104,12 @@ async fn export(context: &Context<'_>, dir: &Path, at: &str) -> Result<Exported>
     let (text, unsaid) = outline.write();
     warnings.extend(notes.into_iter().chain(unsaid).map(|Unsaid { key, message }| format!("{key}: {message}")));
     write_new(&folder.join(FILE_NAME), &text)?;
-    put_in_place(&folder, &whole).map_err(|error| failed(dir, &error))?;
+    put_in_place(&folder, &whole).map_err(|error| failed(dir, error))?;
     drop(scratch);
 
     let read = declared::read_manifest(dir)?;
     warnings.extend(only_in_this_app(&read));
-    warnings.extend(other_files(&read, &downloads, &paths).await);
+    warnings.extend(other_files(session.scanner, &read, &downloads, &paths).await);
     let files = paths.iter().map(BTreeSet::len).sum();
     Ok(Exported { version, units: read.units.len(), files, warnings })
 }
@@ -251,13 +254,18 @@ fn only_in_this_app(read: &Declared) -> Vec<String> {
 
 /// Warns about units whose files, read back from the folder, differ from those that were fetched.
 /// Ignore files and names that a deploy always skips cause this.
-async fn other_files(read: &Declared, downloads: &[Download], paths: &[BTreeSet<String>]) -> Vec<String> {
+async fn other_files(
+    scanner: &Scanner,
+    read: &Declared,
+    downloads: &[Download],
+    paths: &[BTreeSet<String>],
+) -> Vec<String> {
     let mut warnings = Vec::new();
     for (download, paths) in downloads.iter().zip(paths) {
         let Some(unit) = read.unit(download.key.kind, &download.key.name) else { continue };
         let mut taken = None;
         for (_, files) in &unit.trees {
-            match write::scan(files).await {
+            match scanner.files(files).await {
                 Ok(source) if source.root().is_ok_and(|root| root == download.root) => taken = Some(BTreeSet::new()),
                 Ok(source) if taken.is_none() => {
                     let found = source.tree().map(|tree| tree.iter().map(|(path, _)| path.to_owned()).collect());

@@ -9,6 +9,7 @@ use crate::declared::manifest::FILE_NAME;
 use crate::declared::write::{self, Unsaid, absolute, write_new};
 use crate::declared::{self, Declared, Place, Problem, fission};
 use crate::failure::{Failure, Result};
+use crate::folders::{hint, mistakes, scanner};
 use crate::output::Ui;
 
 /// Convert a folder of specs into one milepost.yaml
@@ -37,7 +38,7 @@ pub async fn run(ui: &Ui, args: ImportArgs, app: Option<AppName>) -> Result<()> 
     }
     let wrong = if args.allow_outside { Vec::new() } else { declared::bounds::outside(&declared) };
     if !wrong.is_empty() {
-        return Err(declared::failure(wrong, declared.warnings));
+        return Err(mistakes(wrong, declared.warnings));
     }
     let out = match args.out {
         Some(out) if out.is_dir() => out.join(FILE_NAME),
@@ -56,9 +57,10 @@ pub async fn run(ui: &Ui, args: ImportArgs, app: Option<AppName>) -> Result<()> 
     }
 
     // Scans before it writes, so that the written files are not part of the scan.
-    let roots = write::roots(&declared).await;
+    let scanner = scanner();
+    let roots = write::roots(&scanner, &declared).await;
     let name = out.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut sheet = write::of_specs(&declared, &whole, &name).await?;
+    let mut sheet = write::of_specs(&scanner, &declared, &whole, &name).await?;
     sheet.outline.heading = vec![format!("Generated from {} by `milepost import`.", specs.display())];
     let (text, unsaid) = sheet.outline.write();
     let copied = sheet.copies.len();
@@ -67,7 +69,7 @@ pub async fn run(ui: &Ui, args: ImportArgs, app: Option<AppName>) -> Result<()> 
 
     let read = declared::read_manifest(&out)?;
     let mut lost: Vec<Problem> = declared.warnings.iter().chain(&declared.notes).cloned().collect();
-    let more = write::differences(&declared, &roots, &read).await;
+    let more = write::differences(&scanner, &declared, &roots, &read).await;
     // A unit that a manifest cannot express also differs: it is reported once.
     let more = more.into_iter().filter(|found| unsaid.iter().all(|known| known.key != found.key));
     lost.extend(
@@ -81,15 +83,15 @@ pub async fn run(ui: &Ui, args: ImportArgs, app: Option<AppName>) -> Result<()> 
         let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
         ui.say(&format!("Wrote {files} to {}", folder.join(write::COPIES).display()));
     }
-    for Problem { place, message, hint } in &lost {
-        ui.warn(&format!("{place}: {message}"));
-        if let Some(hint) = hint {
-            ui.hint(hint);
+    for problem in &lost {
+        ui.warn(&format!("{}: {}", problem.place, problem.message));
+        if let Some(hint) = hint(problem) {
+            ui.hint(&hint);
         }
     }
     let listed: Vec<_> = lost
         .iter()
-        .map(|lost| json!({ "file": lost.place.file, "line": lost.place.line, "message": lost.message, "hint": lost.hint }))
+        .map(|lost| json!({ "file": lost.place.file, "line": lost.place.line, "message": lost.message, "hint": hint(lost) }))
         .collect();
     let report = json!({
         "manifest": out,
@@ -135,7 +137,7 @@ fn located(declared: &Declared, unsaid: Unsaid) -> Problem {
     let Unsaid { key, message } = unsaid;
     let place = declared.unit(key.kind, &key.name).map(|unit| unit.place.clone());
     let start = || Place { file: declared.origin.clone(), line: 1 };
-    Problem { place: place.unwrap_or_else(start), message: format!("{key}: {message}"), hint: None }
+    Problem::new(place.unwrap_or_else(start), format!("{key}: {message}"), None)
 }
 
 /// Differences that belong to no unit.
@@ -144,10 +146,10 @@ fn elsewhere(declared: &Declared, read: &Declared) -> Vec<Problem> {
     let mut found = Vec::new();
     if declared.deployment != read.deployment {
         let message = format!("deployment {} becomes {} in the manifest", declared.deployment.id, read.deployment.id);
-        found.push(Problem { place: place(), message, hint: None });
+        found.push(Problem::new(place(), message, None));
     }
     if declared.app != read.app {
-        found.push(Problem { place: place(), message: "the manifest describes another app".to_owned(), hint: None });
+        found.push(Problem::new(place(), "the manifest describes another app", None));
     }
     found
 }

@@ -4,8 +4,8 @@ use clap::Args;
 use milepost_model::AppName;
 
 use crate::declared::manifest::{self, FILE_NAME};
-use crate::declared::write::write_told;
 use crate::failure::{Failure, Result};
+use crate::folders::write_told;
 use crate::output::Ui;
 
 const PROGRAM: &str = "def main(request):\n    return \"hello, world\\n\"\n";

@@ -21,6 +21,7 @@ use crate::commands::channel::tell_app::tell_app;
 use crate::context::Context;
 use crate::declared::manifest::version_of;
 use crate::failure::{Failure, Result};
+use crate::folders::not_publishable;
 use crate::output::Ui;
 
 /// Publish the app under a version, for other servers to install
@@ -56,7 +57,7 @@ pub struct PublishArgs {
 }
 
 pub async fn run(ui: &Ui, global: &Global, args: PublishArgs) -> Result<()> {
-    let manifest = version_of(&args.manifest)?;
+    let manifest = version_of(&args.manifest).map_err(not_publishable)?;
     let declared = content::read(&args.manifest, args.app_version.is_some())?;
     let context = &Context::new(ui, &content::app(global, &declared)?)?;
     let version = version_to_publish(&manifest, args.pre.as_deref()).map_err(|error| {

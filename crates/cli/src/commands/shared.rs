@@ -4,14 +4,18 @@ use clap::Args;
 use milepost_model::base::Base;
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::snapshot::Unit;
-use milepost_model::spec::FunctionPermission;
-use milepost_model::unit_put::{Put, UnitPut};
+use milepost_model::unit_put::Put;
 use milepost_model::{ChangeOutcome, Label, UnitKind, UnitName};
 
 use super::checked::{self, CheckArgs};
 use crate::context::{Context, Unattended, unit_key};
+use crate::declared::apply::ChangeOptions;
 use crate::failure::Result;
+use crate::folders::Terminal;
 use crate::output::{Table, age, outcome_name, outcome_table};
+
+pub use crate::declared::put;
+pub use crate::declared::values::{parse_duration_ms, parse_memory, parse_permission};
 
 /// Options of commands that change units.
 #[derive(Debug, Clone, Default, Args)]
@@ -38,18 +42,17 @@ pub struct ChangeArgs {
 
 impl ChangeArgs {
     pub fn change(&self, puts: Vec<Put>, removes: Vec<UnitKey>) -> Change {
-        Change {
-            message: self.message.clone().unwrap_or_default(),
-            git: None,
-            expect: self.expect.clone(),
-            expect_live: None,
+        self.options().change(puts, removes)
+    }
+
+    pub fn options(&self) -> ChangeOptions {
+        ChangeOptions {
+            message: self.message.clone(),
+            no_release: self.no_release,
+            no_check: self.check.no_check,
             on: self.on.unwrap_or_default(),
-            release: !self.no_release,
-            check: !self.check.no_check,
             dry_run: self.dry_run,
-            puts,
-            removes,
-            deployment: None,
+            expect: self.expect.clone(),
         }
     }
 }
@@ -65,12 +68,7 @@ pub fn parse_base(text: &str) -> Result<Base, String> {
 /// Returns the version of a unit that a change on this base starts from, or none if the base does
 /// not have the unit.
 pub async fn version_on(context: &Context<'_>, key: &UnitKey, on: Base) -> Result<Option<String>> {
-    if on == Base::Head {
-        return Ok(Some("latest".to_owned()));
-    }
-    let live = context.client.app_version_get(&context.app, "live").await?;
-    let held = live.objects.iter().find(|object| object.kind == key.kind && object.name == key.name);
-    Ok(held.map(|object| object.number.to_string()))
+    Ok(Terminal::new(context).session().version_on(key, on).await?)
 }
 
 /// The name of a unit, as an argument or as `--name`.
@@ -93,10 +91,6 @@ impl NameArgs {
     pub fn key(&self, kind: UnitKind) -> Result<UnitKey> {
         unit_key(kind, self.get())
     }
-}
-
-pub fn put(name: UnitName, unit: UnitPut) -> Put {
-    Put { name, label: None, description: None, group: None, force: false, only: None, unit }
 }
 
 pub fn parse_label(text: Option<&str>) -> Result<Option<Label>> {
@@ -136,33 +130,12 @@ pub async fn remove(context: &Context<'_>, keys: Vec<UnitKey>, args: &ChangeArgs
 
 /// Returns all units of a kind.
 pub async fn units(context: &Context<'_>, kind: UnitKind) -> Result<Vec<Unit>> {
-    let mut found = Vec::new();
-    let mut cursor: Option<String> = None;
-    loop {
-        let page = context.client.unit_list(&context.app, Some(kind), 1000, cursor.as_deref()).await?;
-        found.extend(page.items);
-        cursor = page.next;
-        if cursor.is_none() {
-            return Ok(found);
-        }
-    }
+    Ok(Terminal::new(context).session().units(kind).await?)
 }
 
 /// Returns all units of the app, or none if the app does not exist.
 pub async fn all_units(context: &Context<'_>) -> Result<Vec<Unit>> {
-    let mut found = Vec::new();
-    let mut cursor: Option<String> = None;
-    loop {
-        let page = match context.client.unit_list(&context.app, None, 1000, cursor.as_deref()).await {
-            Err(milepost_client::ClientError::Refused(problem)) if problem.code == "app_not_found" => return Ok(found),
-            page => page?,
-        };
-        found.extend(page.items);
-        cursor = page.next;
-        if cursor.is_none() {
-            return Ok(found);
-        }
-    }
+    Ok(Terminal::new(context).session().all_units().await?)
 }
 
 /// Lists units, with one column that is specific to the kind.
@@ -239,49 +212,10 @@ impl TargetArgs {
     }
 }
 
-/// `128Mi`, `1Gi`, `500M` or plain bytes; a bare number up to 65536 means MiB, as Fission's flags
-/// do.
-pub fn parse_memory(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let number: u64 =
-        digits.parse().map_err(|_| format!("`{text}` is not an amount of memory; write it like `128Mi`"))?;
-    let factor = match &text[digits.len()..] {
-        "" if number <= 65_536 => 1 << 20,
-        "" | "B" => 1,
-        "K" | "k" => 1000,
-        "Ki" => 1 << 10,
-        "M" => 1_000_000,
-        "Mi" => 1 << 20,
-        "G" => 1_000_000_000,
-        "Gi" => 1 << 30,
-        other => return Err(format!("`{other}` is not a unit of memory; use Ki, Mi or Gi")),
-    };
-    number.checked_mul(factor).ok_or_else(|| format!("`{text}` is too large"))
-}
-
-/// `10s`, `500ms`, `5m`; a bare number means seconds.
-pub fn parse_duration_ms(text: &str) -> Result<u64, String> {
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Ok(seconds.saturating_mul(1000));
-    }
-    let length: jiff::SignedDuration =
-        text.parse().map_err(|_| format!("`{text}` is not a duration; write it like `10s`"))?;
-    u64::try_from(length.as_millis()).map_err(|_| format!("`{text}` is negative"))
-}
-
 /// `KEY=VALUE`
 pub fn parse_pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err(format!("`{text}` is not a pair; write it like `KEY=VALUE`")),
-    }
-}
-
-pub fn parse_permission(text: &str) -> Result<FunctionPermission, String> {
-    match text {
-        "public" => Ok(FunctionPermission::Public),
-        "token" => Ok(FunctionPermission::Token),
-        "internal" => Ok(FunctionPermission::Internal),
-        _ => Err(format!("`{text}` is not a permission; use public, token or internal")),
     }
 }

@@ -148,7 +148,7 @@ fn append(path: &Path, text: &str) -> Result<()> {
         fs::set_permissions(file.path(), mode)?;
         file.persist(path).map_err(|error| error.error)
     });
-    written.map(drop).map_err(|error| failed(path, &error))
+    Ok(written.map(drop).map_err(|error| failed(path, error))?)
 }
 
 /// The mode of a new spec file: a temporary file is readable by its owner only, but specs are

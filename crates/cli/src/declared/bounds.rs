@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Declared, FileSet, Place, Problem};
+use super::{Declared, FileSet, Next, Place, Problem};
 
 /// Returns an error for each unit whose files are outside of the folder. The bound is the folder of
 /// the manifest or the parent of the specs; in a git repository it is the root of the repository.
@@ -57,8 +57,7 @@ fn beyond(bound: &Path, is_repository: bool, root: &Path, place: &Place) -> Opti
             format!("`{shown}`{leads} is outside of {bound} being deployed")
         }
     };
-    let hint = "copy the files into the folder, or pass `--allow-outside` if you trust the author of this file";
-    Some(Problem { place: place.clone(), message, hint: Some(hint.to_owned()) })
+    Some(Problem::new(place.clone(), message, None).next(Next::AllowOutside))
 }
 
 /// The absolute path, without resolving links.

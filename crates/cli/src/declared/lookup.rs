@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use milepost_client::ClientError;
 use milepost_model::change::UnitKey;
 use milepost_model::snapshot::Unit;
-use milepost_model::{PlanName, Selector, UnitKind, UnitName, suggest};
+use milepost_model::{Code, PlanName, Selector, UnitKind, UnitName, suggest};
 
-use super::{Declared, Pointer, Problem, Reference, app_option, over_plan};
-use crate::commands::shared;
-use crate::context::Context;
-use crate::failure::Result;
+use super::error::Result;
+use super::session::Session;
+use super::{Declared, Next, Pointer, Problem, Reference, over_plan};
 
 #[derive(Debug, Default)]
 pub struct LookedUp {
@@ -35,10 +34,10 @@ struct App {
 }
 
 /// Finds everything that neither the folder nor the app has. A missing app has nothing.
-pub async fn look_up(context: &Context<'_>, declared: &Declared) -> Result<LookedUp> {
-    let mut app = App { name: Some(context.app.clone()), units: shared::all_units(context).await?, ..App::default() };
-    match context.client.app_get(&context.app).await {
-        Err(ClientError::Refused(problem)) if problem.code == "app_not_found" => app.name = None,
+pub async fn look_up(session: &Session<'_>, declared: &Declared) -> Result<LookedUp> {
+    let mut app = App { name: Some(session.app.to_owned()), units: session.all_units().await?, ..App::default() };
+    match session.client.app_get(session.app).await {
+        Err(ClientError::Refused(problem)) if problem.code == Code::AppNotFound.as_str() => app.name = None,
         found => app.plan = found?.plan,
     }
     for Pointer { function, version, .. } in &declared.pointers {
@@ -47,45 +46,44 @@ pub async fn look_up(context: &Context<'_>, declared: &Declared) -> Result<Looke
         }
         if let Selector::Alias(_) = version {
             if !app.aliases.contains_key(function) {
-                let aliases = context.client.alias_list(&context.app, function.as_str()).await?;
+                let aliases = session.client.alias_list(session.app, function.as_str()).await?;
                 let names = aliases.into_iter().map(|alias| alias.name.to_string()).collect();
                 app.aliases.insert(function.clone(), names);
             }
             continue;
         }
         let key = UnitKey { kind: UnitKind::Function, name: function.clone() };
-        match context.client.version_get(&context.app, &key, &version.to_string()).await {
+        match session.client.version_get(session.app, &key, &version.to_string()).await {
             Err(ClientError::Refused(problem)) if matches!(problem.status, 404 | 410) => {
                 app.no_versions.push((function.clone(), version.clone()));
             }
             found => drop(found?),
         }
     }
-    Ok(app.lacks(declared, &app_option(&context.app)))
+    Ok(app.lacks(declared, session.app))
 }
 
 /// Like [`look_up`], for an app that does not exist yet.
-pub fn in_new_app(context: &Context<'_>, declared: &Declared) -> LookedUp {
-    App::default().lacks(declared, &app_option(&context.app))
+pub fn in_new_app(app: &str, declared: &Declared) -> LookedUp {
+    App::default().lacks(declared, app)
 }
 
 /// Returns the unset secrets that only the folder itself lists. The server reports those of
 /// functions.
-pub async fn unset_secrets(context: &Context<'_>, declared: &Declared) -> Result<Vec<Problem>> {
+pub async fn unset_secrets(session: &Session<'_>, declared: &Declared) -> Result<Vec<Problem>> {
     let own: Vec<&Reference> = declared.claims.iter().filter(|claim| !declared.is_wanted(&claim.key.name)).collect();
     if own.is_empty() {
         return Ok(Vec::new());
     }
-    let set = shared::units(context, UnitKind::Secret).await?;
+    let set = session.units(UnitKind::Secret).await?;
     let is_set = |claim: &&Reference| set.iter().any(|unit| unit.name == claim.key.name);
-    let option = app_option(&context.app);
-    Ok(own.into_iter().filter(|claim| !is_set(claim)).map(|claim| unset(claim, &option)).collect())
+    Ok(own.into_iter().filter(|claim| !is_set(claim)).map(|claim| unset(claim, session.app)).collect())
 }
 
-fn unset(claim: &Reference, option: &str) -> Problem {
+fn unset(claim: &Reference, app: &str) -> Problem {
     let message = format!("{} refers to secret `{}`, which is not set", claim.by, claim.key.name);
-    let hint = format!("set it with `milepost secret set {}{option}`", claim.key.name);
-    Problem { place: claim.place.clone(), message, hint: Some(hint) }
+    let next = Next::SetSecret { name: claim.key.name.clone(), app: app.to_owned() };
+    Problem::new(claim.place.clone(), message, None).next(next)
 }
 
 impl App {
@@ -93,8 +91,8 @@ impl App {
         self.units.iter().find(|unit| unit.kind == UnitKind::Function && unit.name == *name)
     }
 
-    /// `option` selects this app in the commands of hints.
-    fn lacks(&self, declared: &Declared, option: &str) -> LookedUp {
+    /// `app` is its name, also if it does not exist yet.
+    fn lacks(&self, declared: &Declared, app: &str) -> LookedUp {
         let names_of = |kind: UnitKind| -> Vec<&str> {
             self.units.iter().filter(|unit| unit.kind == kind).map(|unit| unit.name.as_str()).collect()
         };
@@ -105,11 +103,11 @@ impl App {
                 errors.push(declared.unknown(reference, &names, self.name.as_deref()));
             }
         }
-        errors.extend(declared.pointers.iter().filter_map(|pointer| self.lost_pointer(declared, pointer, option)));
+        errors.extend(declared.pointers.iter().filter_map(|pointer| self.lost_pointer(declared, pointer, app)));
         errors.extend(over_plan::problems(declared, self.plan, &self.units));
         let secrets = names_of(UnitKind::Secret);
         let unset_ones = declared.claims.iter().filter(|claim| !secrets.contains(&claim.key.name.as_str()));
-        let mut secrets: Vec<Problem> = unset_ones.map(|claim| unset(claim, option)).collect();
+        let mut secrets: Vec<Problem> = unset_ones.map(|claim| unset(claim, app)).collect();
         errors.sort_by(|one, other| one.place.cmp(&other.place));
         secrets.sort_by(|one, other| one.place.cmp(&other.place));
         LookedUp { errors, secrets, conflicts: self.conflicts(declared) }
@@ -120,14 +118,13 @@ impl App {
             let owner = unit.deployment.as_ref().filter(|owner| owner.id != declared.deployment.id)?;
             let place = declared.unit(unit.kind, &unit.name)?.place.clone();
             let message = format!("{} `{}` belongs to deployment {}", unit.kind, unit.name, owner.name);
-            let hint = "remove it from one of the two folders, or take it over with `--allow-conflicts`".to_owned();
-            Some(Problem { place, message, hint: Some(hint) })
+            Some(Problem::new(place, message, None).next(Next::TakeOver))
         };
         self.units.iter().filter_map(conflict).collect()
     }
 
     /// The error for a trigger whose alias or pinned version does not exist in the app.
-    fn lost_pointer(&self, declared: &Declared, pointer: &Pointer, option: &str) -> Option<Problem> {
+    fn lost_pointer(&self, declared: &Declared, pointer: &Pointer, app: &str) -> Option<Problem> {
         let Pointer { place, by, function, version } = pointer;
         let there = self.function(function);
         let is_declared = declared.unit(UnitKind::Function, function).is_some();
@@ -135,26 +132,22 @@ impl App {
             // The missing function is reported instead.
             return None;
         }
-        let wrong = |message: String, hint: String| Some(Problem { place: place.clone(), message, hint: Some(hint) });
+        let (function, app) = (function.clone(), app.to_owned());
         if let Selector::Alias(alias) = version {
-            let known = self.aliases.get(function).map(Vec::as_slice).unwrap_or_default();
+            let known = self.aliases.get(&function).map(Vec::as_slice).unwrap_or_default();
             if known.iter().any(|known| known == alias.as_str()) {
                 return None;
             }
             let message = format!("{by} follows alias `{alias}` of function `{function}`, which the app does not have");
-            let make = format!("`milepost function alias create --name {function} --alias {alias}{option}`");
             let near = suggest::closest(alias.as_str(), known.iter().map(String::as_str));
-            return wrong(
-                message,
-                match (there, near.as_slice()) {
-                    (None, _) => format!(
-                        "the function has no version yet: apply without the alias first, create it with {make}, and \
-                         then restore it"
-                    ),
-                    (Some(_), []) => format!("create it with {make}"),
-                    (Some(_), near) => format!("did you mean {}? Or create it with {make}", suggest::or_list(near)),
-                },
-            );
+            let hint =
+                (there.is_some() && !near.is_empty()).then(|| format!("did you mean {}?", suggest::or_list(&near)));
+            let alias = alias.clone();
+            let next = match there {
+                None => Next::CreateAliasLater { function, alias, app },
+                Some(_) => Next::CreateAlias { function, alias, app },
+            };
+            return Some(Problem::new(place.clone(), message, hint).next(next));
         }
         let newest = there.map_or(0, |unit| unit.current.number);
         // The version that this apply may create.
@@ -164,19 +157,15 @@ impl App {
             return None;
         }
         let message = format!("{by} refers to version {version} of function `{function}`, which the app does not have");
+        let problem = |hint: Option<&str>| Problem::new(place.clone(), message, hint.map(str::to_owned));
         if let Selector::Word(word) = version
             && !suggest::closest(word, ["latest"]).is_empty()
         {
-            return wrong(message, "did you mean `latest`?".to_owned());
+            return Some(problem(Some("did you mean `latest`?")));
         }
-        wrong(
-            message,
-            match there {
-                None => "the function has no version yet: apply without `version` first, then set it".to_owned(),
-                Some(_) => {
-                    format!("run `milepost function version list --name {function}{option}` to see its versions")
-                }
-            },
-        )
+        Some(match there {
+            None => problem(Some("the function has no version yet: apply without `version` first, then set it")),
+            Some(_) => problem(None).next(Next::ListVersions { function, app }),
+        })
     }
 }

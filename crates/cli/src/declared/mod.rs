@@ -8,17 +8,23 @@
 pub mod apply;
 pub mod bounds;
 pub mod checks;
+mod error;
 pub mod files;
 pub mod fission;
+mod in_flight;
 pub mod lookup;
 pub mod manifest;
 #[cfg(test)]
 mod mistakes;
 mod over_plan;
 mod problems;
+pub mod reporter;
+mod scanner;
+mod session;
 mod target;
 #[cfg(test)]
 mod testing;
+pub mod values;
 pub mod write;
 mod yaml;
 
@@ -29,12 +35,15 @@ use std::path::{Path, PathBuf};
 use milepost_model::change::{Deployment, UnitKey};
 use milepost_model::spec::{BUILT_IN_ENVIRONMENTS, EnvironmentSpec};
 use milepost_model::unit_put::{Put, UnitPut};
-use milepost_model::{AppName, Selector, UnitKind, UnitName, suggest};
+use milepost_model::{AliasName, AppName, Selector, UnitKind, UnitName, suggest};
 
 use self::yaml::quoted;
 
+pub use error::Error;
+pub use in_flight::InFlight;
 pub use manifest::{look_at_manifest, read_manifest};
-pub use problems::failure;
+pub use scanner::Scanner;
+pub use session::Session;
 
 /// How many existing units a hint lists.
 const NAMED: usize = 5;
@@ -166,6 +175,54 @@ pub struct Problem {
     pub place: Place,
     pub message: String,
     pub hint: Option<String>,
+    /// What to do on the server or with the front end. The front end phrases it, after the hint.
+    pub next: Option<Next>,
+}
+
+/// A step that fixes a problem, and that each front end offers in its own way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    CreateEnvironment {
+        name: UnitName,
+        app: String,
+    },
+    SetSecret {
+        name: UnitName,
+        app: String,
+    },
+    CreateAlias {
+        function: UnitName,
+        alias: AliasName,
+        app: String,
+    },
+    /// The function has no version that an alias could point to.
+    CreateAliasLater {
+        function: UnitName,
+        alias: AliasName,
+        app: String,
+    },
+    ListVersions {
+        function: UnitName,
+        app: String,
+    },
+    /// Remove the unit from one of two folders, or take it over.
+    TakeOver,
+    /// Copy the files into the folder, or allow files outside of it.
+    AllowOutside,
+    /// Request less, or move the app to a larger plan.
+    SetPlan,
+}
+
+impl Problem {
+    pub fn new(place: Place, message: impl Into<String>, hint: Option<String>) -> Self {
+        Self { place, message: message.into(), hint, next: None }
+    }
+
+    #[must_use]
+    pub fn next(mut self, next: Next) -> Self {
+        self.next = Some(next);
+        self
+    }
 }
 
 impl DeclaredUnit {
@@ -217,24 +274,28 @@ impl Declared {
             known.extend(BUILT_IN_ENVIRONMENTS.map(|(name, _)| name));
         }
         let near = suggest::closest(key.name.as_str(), known.iter().copied());
-        let mut hint = (!near.is_empty()).then(|| format!("did you mean {}?", suggest::or_list(&near)));
-        if key.kind == UnitKind::Environment {
-            let make = match app {
-                Some(app) => {
-                    let (name, option) = (&key.name, app_option(app));
-                    format!("create it with `milepost environment create {name} --runtime python{option}`")
-                }
-                // The app does not exist yet, so no command can create an environment in it.
-                None if specs => format!("declare it with `kind: Environment` and `name: {}`", key.name),
-                None => format!("declare it under `environments:`, like `{}: python`", key.name),
-            };
-            hint = Some(hint.map_or_else(|| make.clone(), |near| format!("{near} Or {make}")));
-        }
-        let hint = hint.unwrap_or_else(|| declare(key.kind, known));
+        let near = (!near.is_empty()).then(|| format!("did you mean {}?", suggest::or_list(&near)));
+        let mut next = None;
+        let hint = match (key.kind, app) {
+            (UnitKind::Environment, Some(app)) => {
+                next = Some(Next::CreateEnvironment { name: key.name.clone(), app: app.to_owned() });
+                near
+            }
+            // The app does not exist yet, so no environment can be created in it.
+            (UnitKind::Environment, None) => {
+                let make = if specs {
+                    format!("declare it with `kind: Environment` and `name: {}`", key.name)
+                } else {
+                    format!("declare it under `environments:`, like `{}: python`", key.name)
+                };
+                Some(near.map_or_else(|| make.clone(), |near| format!("{near} Or {make}")))
+            }
+            (kind, _) => Some(near.unwrap_or_else(|| declare(kind, known))),
+        };
         // An empty list may also mean that no server was asked, so the app is not mentioned.
         let nowhere = if app_has.is_empty() { "not in" } else { "neither in the app nor in" };
         let message = format!("{by} refers to {} `{}`, which is {nowhere} {origin}", key.kind, key.name);
-        Problem { place: place.clone(), message, hint: Some(hint) }
+        Problem { place: place.clone(), message, hint, next }
     }
 
     /// Whether one of the declared functions uses this secret.
@@ -262,13 +323,9 @@ fn declare(kind: UnitKind, mut known: Vec<&str>) -> String {
     }
 }
 
-/// The ` --app shop` option for a command in a hint; empty if the command would use this app
-/// anyway.
-pub fn app_option(app: &str) -> String {
-    let variable = std::env::var("MILEPOST_APP").ok().filter(|app| !app.is_empty());
-    let meant = variable.or_else(manifest::app_of_this_folder);
-    let meant = meant.as_deref().unwrap_or(crate::context::DEFAULT_APP);
-    if meant == app { String::new() } else { format!(" --app {app}") }
+/// A put with only what is required.
+pub fn put(name: UnitName, unit: UnitPut) -> Put {
+    Put { name, label: None, description: None, group: None, force: false, only: None, unit }
 }
 
 /// Formats as `specs/hello.yaml:7`, which editors and terminals turn into a link.

@@ -4,9 +4,7 @@
 use milepost_model::snapshot::Unit;
 use milepost_model::{PlanName, UnitKind, UnitName, UnitPut};
 
-use super::{Declared, Problem};
-
-const HINT: &str = "request less, or move the app to a larger plan with `milepost plan set`";
+use super::{Declared, Next, Problem};
 
 /// `present` are the current units of the app.
 pub fn problems(declared: &Declared, plan: PlanName, present: &[Unit]) -> Vec<Problem> {
@@ -30,7 +28,7 @@ pub fn problems(declared: &Declared, plan: PlanName, present: &[Unit]) -> Vec<Pr
         let name = &unit.put.name;
         let mut too_much = |what: &str, asked: String, bound: String| {
             let message = format!("function `{name}` requests {asked} {what}; the plan `{plan}` allows {bound}");
-            problems.push(Problem { place: unit.place.clone(), message, hint: Some(HINT.to_owned()) });
+            problems.push(Problem::new(unit.place.clone(), message, None).next(Next::SetPlan));
         };
         if let (Some(asked), Some(bound)) = (function.memory, limits.memory)
             && asked > bound
@@ -51,7 +49,7 @@ pub fn problems(declared: &Declared, plan: PlanName, present: &[Unit]) -> Vec<Pr
     if let (Some(place), Some(bound), true) = (first_too_many, limits.functions, adds) {
         let count = others + functions;
         let message = format!("the app would have {count} functions; the plan `{plan}` allows {bound}");
-        problems.push(Problem { place, message, hint: Some(HINT.to_owned()) });
+        problems.push(Problem::new(place, message, None).next(Next::SetPlan));
     }
     problems
 }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use super::yaml::{Documents, Node, NotYaml};
 use super::{Place, Problem};
-use crate::failure::Failure;
 
 /// Everything found while reading. Reading continues after a mistake with what could be read, but
 /// the result is not sent.
@@ -31,11 +30,11 @@ impl Problems {
     }
 
     pub fn error(&self, place: Place, message: impl Into<String>, hint: Option<String>) {
-        self.errors.borrow_mut().push(Problem { place, message: message.into(), hint });
+        self.errors.borrow_mut().push(Problem::new(place, message, hint));
     }
 
     pub fn warn(&self, place: Place, message: impl Into<String>, hint: Option<String>) {
-        self.warnings.borrow_mut().push(Problem { place, message: message.into(), hint });
+        self.warnings.borrow_mut().push(Problem::new(place, message, hint));
     }
 
     /// Returns the notes about dropped settings, in the order of the files.
@@ -54,16 +53,6 @@ impl Problems {
         warnings.sort_by(|one, other| one.place.cmp(&other.place));
         (errors, warnings)
     }
-}
-
-/// Combines all problems into one usage failure, because nothing was sent and the files need
-/// fixing.
-pub fn failure(errors: Vec<Problem>, warnings: Vec<Problem>) -> Failure {
-    let shown = |problem: Problem| (format!("{}: {}", problem.place, problem.message), problem.hint);
-    let warnings = warnings.into_iter().map(shown).collect();
-    let mut errors = errors.into_iter().map(shown);
-    let (message, hint) = errors.next().unwrap_or_default();
-    Failure::usage(message).maybe_hint(hint).with_more(errors.collect(), warnings)
 }
 
 impl Sink<'_> {
@@ -106,7 +95,7 @@ impl Sink<'_> {
     }
 
     pub fn note(&self, line: u64, message: impl Into<String>, hint: impl Into<String>) {
-        let note = Problem { place: self.place(line), message: message.into(), hint: Some(hint.into()) };
+        let note = Problem::new(self.place(line), message, Some(hint.into()));
         self.all.notes.borrow_mut().push(note);
     }
 

@@ -1,6 +1,5 @@
 //! All output of the command line: data goes to stdout, everything else to stderr.
 
-pub mod amounts;
 mod changes;
 mod diffs;
 mod foreign;
@@ -15,6 +14,7 @@ use serde::Serialize;
 use crate::args::{Format, Global};
 use crate::failure::{Failure, Result};
 
+pub use crate::declared::values as amounts;
 pub use changes::{outcome_name, outcome_table, plan_table, plan_text};
 pub use diffs::{Listed, diff_text, diff_text_of, line_diffs, reason_lines};
 pub use foreign::{Lines, harmless, harmless_json};
@@ -123,7 +123,7 @@ impl Ui {
         self.is_interactive
     }
 
-    pub fn ask(&self, question: &str) -> Result<bool> {
+    pub fn ask(&self, question: &str) -> std::io::Result<bool> {
         eprint!("{} [y/N] ", harmless(question));
         std::io::stderr().flush()?;
         let mut answer = String::new();

@@ -11,14 +11,16 @@ use crate::declared::apply::unreadable_files;
 use crate::declared::lookup::{LookedUp, look_up};
 use crate::declared::{Declared, Problem};
 use crate::failure::{Failure, Result};
+use crate::folders::{Terminal, scanner};
 use crate::output::Ui;
 
 /// Adds the errors that only the files and the app reveal to `errors`, and the secrets that are not
 /// set to the folder's warnings. Reports when no server could be reached. Returns the conflicts:
 /// units that belong to another deployment.
 pub async fn complete(ui: &Ui, global: &Global, declared: &mut Declared, errors: &mut Vec<Problem>) -> Vec<Problem> {
+    let scanner = scanner();
     let (files, LookedUp { errors: unknown, secrets, conflicts }) =
-        tokio::join!(unreadable_files(declared), ask(ui, global, declared));
+        tokio::join!(unreadable_files(&scanner, declared), ask(ui, global, declared));
     errors.extend(files);
     errors.extend(unknown);
     errors.sort_by(|one, other| one.place.cmp(&other.place));
@@ -55,5 +57,5 @@ async fn look_up_in_app(ui: &Ui, global: &Global, declared: &Declared) -> Result
         return Err(Failure::usage("the app has no name yet"));
     }
     let context = Context::new(ui, &agreed_app(global, declared)?)?;
-    look_up(&context, declared).await
+    Ok(look_up(&Terminal::new(&context).session(), declared).await?)
 }

@@ -8,9 +8,10 @@ use milepost_model::release::Release;
 use super::shared::{ChangeArgs, told_check};
 use crate::args::Global;
 use crate::context::Context;
-use crate::declared::apply::{self, Applied, HandEdits, Options, tell};
-use crate::declared::{self, Declared, Problem};
+use crate::declared::apply::{Applied, HandEdits, Options};
+use crate::declared::{Declared, Problem, bounds, manifest};
 use crate::failure::{Failure, Result};
+use crate::folders::{Terminal, advice, mistakes, tell};
 use crate::output::Ui;
 
 /// Deploy the app that milepost.yaml describes
@@ -47,17 +48,16 @@ pub struct DeclareArgs {
     allow_outside: bool,
     /// Show all build output
     #[arg(short, long)]
-    verbose: bool,
+    pub verbose: bool,
 }
 
 impl DeclareArgs {
     pub fn options(self, change: ChangeArgs) -> Options {
         Options {
-            change,
+            change: change.options(),
             prune_secrets: self.prune_secrets,
             allow_conflicts: self.allow_conflicts,
             allow_outside: self.allow_outside,
-            verbose: self.verbose,
             watching: false,
             hand_edits: HandEdits::Ask,
         }
@@ -66,21 +66,28 @@ impl DeclareArgs {
 
 pub async fn run(ui: &Ui, global: &Global, args: DeployArgs) -> Result<()> {
     let read = look_at_manifest(&args.dir, "deploy")?;
+    let verbose = args.declare.verbose;
     let mut options = args.declare.options(args.change);
     if args.overwrite {
         options.hand_edits = HandEdits::Overwrite;
     }
-    apply_declared(ui, global, read, &options).await
+    apply_declared(ui, global, read, &options, verbose).await
 }
 
 /// Applies what a folder declares and shows the outcome. Reports all errors at once if there are
 /// any.
-pub async fn apply_declared(ui: &Ui, global: &Global, read: (Declared, Vec<Problem>), options: &Options) -> Result<()> {
+pub async fn apply_declared(
+    ui: &Ui,
+    global: &Global,
+    read: (Declared, Vec<Problem>),
+    options: &Options,
+    verbose: bool,
+) -> Result<()> {
     let declared = without_mistakes(ui, global, read, (options.allow_conflicts, options.allow_outside)).await?;
     tell::warnings(ui, &declared);
     tell::unnamed(ui, &declared);
     let context = Context::new(ui, &agreed_app(global, &declared)?)?;
-    let applied = apply::stoppable(ui, Box::pin(apply::apply(&context, &declared, options))).await?;
+    let applied = Terminal::verbose(&context, verbose).apply_until_interrupted(&declared, options).await?;
     tell::outcome(&context, &applied, || url_lines(&applied))?;
     told_check(&context, &applied.outcome).await
 }
@@ -95,7 +102,7 @@ pub async fn without_mistakes(
 ) -> Result<Declared> {
     agreed_app(global, &declared)?;
     if !allow_outside {
-        errors.extend(declared::bounds::take_outside(&mut declared));
+        errors.extend(bounds::take_outside(&mut declared));
     }
     if errors.is_empty() {
         return Ok(declared);
@@ -103,7 +110,7 @@ pub async fn without_mistakes(
     let conflicts = check::complete(ui, global, &mut declared, &mut errors).await;
     errors.extend(conflicts.into_iter().filter(|_| !allow_conflicts));
     errors.sort_by(|one, other| one.place.cmp(&other.place));
-    Err(declared::failure(errors, declared.warnings))
+    Err(mistakes(errors, declared.warnings))
 }
 
 /// [`with_app`] for commands that change the app. `--app` may override the manifest. MILEPOST_APP
@@ -129,13 +136,12 @@ pub fn with_app(global: &Global, declared: &Declared) -> Global {
 
 /// Reads the manifest in a folder. Returns what could be read, and the errors.
 pub fn look_at_manifest(dir: &Path, verb: &str) -> Result<(Declared, Vec<Problem>)> {
-    use declared::manifest;
     match manifest::Location::find(dir) {
-        Some(_) => declared::look_at_manifest(dir),
+        Some(_) => Ok(manifest::look_at_manifest(dir)?),
         None if !dir.exists() => Err(Failure::usage(format!("folder `{}` does not exist", dir.display()))
             .hint(format!("name the folder that contains `{}`", manifest::FILE_NAME))),
         None => Err(Failure::usage(format!("there is no `{}` in `{}`", manifest::FILE_NAME, dir.display()))
-            .hint(manifest::advice(dir, verb))),
+            .hint(advice(dir, verb))),
     }
 }
 

@@ -6,8 +6,8 @@ use super::put::{FunctionArgs, Mode};
 use crate::commands::shared::{self, ChangeArgs};
 use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::Context;
-use crate::declared::apply;
 use crate::failure::Result;
+use crate::folders;
 use crate::output::Ui;
 
 /// Create a function
@@ -57,7 +57,7 @@ impl CreateArgs {
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let (mut puts, files) = args.function.puts(Mode::Create).await?;
     puts.extend(args.route()?);
-    apply::send(context, args.change.change(puts, Vec::new()), files).await?;
+    folders::send(context, args.change.change(puts, Vec::new()), files).await?;
     args.function.tell_group(context, &args.change);
     Ok(())
 }

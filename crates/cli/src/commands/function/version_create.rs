@@ -3,8 +3,8 @@ use clap::Args;
 use super::put::{FunctionArgs, Mode};
 use crate::commands::shared::ChangeArgs;
 use crate::context::Context;
-use crate::declared::apply;
 use crate::failure::Result;
+use crate::folders;
 
 /// Create a version, and the function if it does not exist
 ///
@@ -20,7 +20,7 @@ pub struct CreateArgs {
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let (puts, files) = args.function.puts(Mode::Version).await?;
-    apply::send(context, args.change.change(puts, Vec::new()), files).await?;
+    folders::send(context, args.change.change(puts, Vec::new()), files).await?;
     args.function.tell_group(context, &args.change);
     Ok(())
 }

@@ -3,8 +3,8 @@ use clap::Args;
 use super::put::{FunctionArgs, Mode};
 use crate::commands::shared::ChangeArgs;
 use crate::context::Context;
-use crate::declared::apply;
 use crate::failure::Result;
+use crate::folders;
 
 /// Create a version based on the newest one
 ///
@@ -19,7 +19,7 @@ pub struct UpdateArgs {
 
 pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
     let (puts, files) = args.function.puts(Mode::Update).await?;
-    apply::send(context, args.change.change(puts, Vec::new()), files).await?;
+    folders::send(context, args.change.change(puts, Vec::new()), files).await?;
     args.function.tell_group(context, &args.change);
     Ok(())
 }

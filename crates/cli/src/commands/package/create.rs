@@ -7,9 +7,9 @@ use super::put::PackageArgs;
 use crate::commands::shared::ChangeArgs;
 use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::Context;
-use crate::declared::apply;
 use crate::declared::write::object_name;
 use crate::failure::{Failure, Result};
+use crate::folders;
 use crate::output::Ui;
 
 /// Create a package
@@ -49,7 +49,7 @@ impl CreateArgs {
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let (mut put, files) = args.package.put(args.name()?, false).await?;
     put.only = Some(PutOnly::New);
-    apply::send(context, args.change.change(vec![put], Vec::new()), files).await
+    folders::send(context, args.change.change(vec![put], Vec::new()), files).await
 }
 
 /// `--spec`: writes the package as Fission documents.

@@ -4,8 +4,8 @@ use super::KIND;
 use super::put::PackageArgs;
 use crate::commands::shared::{ChangeArgs, NameArgs};
 use crate::context::Context;
-use crate::declared::apply;
 use crate::failure::Result;
+use crate::folders;
 
 /// Create a version, and the package if it does not exist
 ///
@@ -22,5 +22,5 @@ pub struct CreateArgs {
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let (put, files) = args.package.put(args.name.key(KIND)?.name, false).await?;
-    apply::send(context, args.change.change(vec![put], Vec::new()), files).await
+    folders::send(context, args.change.change(vec![put], Vec::new()), files).await
 }

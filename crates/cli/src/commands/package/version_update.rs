@@ -4,8 +4,8 @@ use super::KIND;
 use super::put::PackageArgs;
 use crate::commands::shared::{ChangeArgs, NameArgs};
 use crate::context::Context;
-use crate::declared::apply;
 use crate::failure::Result;
+use crate::folders;
 
 /// Create a new version, changing only what is given
 ///
@@ -23,5 +23,5 @@ pub struct UpdateArgs {
 
 pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
     let (put, files) = args.package.put(args.name.key(KIND)?.name, true).await?;
-    apply::send(context, args.change.change(vec![put], Vec::new()), files).await
+    folders::send(context, args.change.change(vec![put], Vec::new()), files).await
 }

@@ -11,8 +11,9 @@ use crate::commands::deploy::with_app;
 use crate::context::Context;
 use crate::declared::apply::differs::{self, Compared};
 use crate::declared::files::shown;
-use crate::declared::{Declared, failure, look_at_manifest};
+use crate::declared::{Declared, look_at_manifest};
 use crate::failure::{Failure, Result};
+use crate::folders::{Terminal, mistakes};
 
 /// Reads the manifest. With a named app version only the app's name is used, so mistakes elsewhere
 /// in the manifest are ignored.
@@ -21,7 +22,7 @@ pub fn read(dir: &Path, names_version: bool) -> Result<Declared> {
     if errors.is_empty() || (names_version && !declared.unread.app) {
         return Ok(declared);
     }
-    Err(failure(errors, declared.warnings))
+    Err(mistakes(errors, declared.warnings))
 }
 
 /// Selects the app of the folder. Publishing cannot be undone, so an option that names another app
@@ -53,9 +54,11 @@ pub async fn live(context: &Context<'_>, declared: &Declared) -> Result<Result<S
         }
         found => found?,
     };
-    let Compared { differences, is_head } = match differs::compare(context, declared, &live).await {
-        Err(failure) if failure.code() == Some(Code::Forbidden) => {
-            return Err(failure.hint(
+    let Compared { differences, is_head } = match differs::compare(&Terminal::new(context).session(), declared, &live)
+        .await
+    {
+        Err(error) if error.code() == Some(Code::Forbidden) => {
+            return Err(Failure::from(error).hint(
                 "comparing the folder with what is live needs the role `deployer`; to publish what is live without comparing, use \
                  `--app-version live`",
             ));

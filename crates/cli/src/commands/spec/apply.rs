@@ -27,8 +27,9 @@ pub struct ApplyArgs {
 
 pub async fn run(ui: &Ui, global: &Global, args: ApplyArgs) -> Result<()> {
     let read = fission::look_at_folder(&args.folder.specdir)?;
+    let verbose = args.declare.verbose;
     let mut options = args.declare.options(args.change);
     // Specs are applied by pipelines and declare the complete state: only warns about hand edits.
     options.hand_edits = HandEdits::Overwrite;
-    apply_declared(ui, global, read, &options).await
+    apply_declared(ui, global, read, &options, verbose).await
 }

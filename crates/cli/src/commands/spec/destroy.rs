@@ -7,8 +7,9 @@ use crate::args::Global;
 use crate::commands::deploy::agreed_app;
 use crate::commands::shared::{ChangeArgs, told_check};
 use crate::context::{Context, Unattended};
-use crate::declared::{self, apply, fission};
+use crate::declared::{apply, fission};
 use crate::failure::Result;
+use crate::folders::mistakes;
 use crate::output::{Ui, outcome_name, outcome_table, plan_text};
 
 /// Remove the units that a folder of specs created
@@ -32,7 +33,7 @@ pub async fn run(ui: &Ui, global: &Global, args: DestroyArgs) -> Result<()> {
     let (declared, errors) = fission::look_at_folder(&args.folder.specdir)?;
     if !errors.is_empty() && declared.is_unnamed {
         // The document that cannot be read may be the one that names the deployment.
-        return Err(declared::failure(errors, declared.warnings));
+        return Err(mistakes(errors, declared.warnings));
     }
     let context = Context::new(ui, &agreed_app(global, &declared)?)?;
     let mut change = args.change.change(Vec::new(), Vec::new());

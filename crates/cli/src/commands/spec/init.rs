@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::declared::manifest::app_name;
-use crate::declared::write::write_told;
 use crate::failure::{Failure, Result};
+use crate::folders::write_told;
 use crate::output::Ui;
 use crate::test_hooks;
 

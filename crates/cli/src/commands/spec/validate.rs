@@ -5,9 +5,9 @@ use serde_json::json;
 use super::FolderArgs;
 use crate::args::Global;
 use crate::commands::deploy::{agreed_app, check};
-use crate::declared::apply::tell;
-use crate::declared::{self, fission};
+use crate::declared::{bounds, fission};
 use crate::failure::Result;
+use crate::folders::{mistakes, tell};
 use crate::output::Ui;
 
 /// Check a folder of specs for mistakes
@@ -27,12 +27,12 @@ pub async fn run(ui: &Ui, global: &Global, args: &ValidateArgs) -> Result<()> {
     let (mut declared, mut errors) = fission::look_at_folder(&args.folder.specdir)?;
     agreed_app(global, &declared)?;
     if !args.allow_outside {
-        errors.extend(declared::bounds::take_outside(&mut declared));
+        errors.extend(bounds::take_outside(&mut declared));
     }
     // Conflicts with other deployments are reported by apply.
     drop(check::complete(ui, global, &mut declared, &mut errors).await);
     if !errors.is_empty() {
-        return Err(declared::failure(errors, declared.warnings));
+        return Err(mistakes(errors, declared.warnings));
     }
     tell::warnings(ui, &declared);
     tell::unnamed(ui, &declared);

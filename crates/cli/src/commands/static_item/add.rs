@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use crate::commands::shared::{self, ChangeArgs};
 use crate::context::{Context, unit_key};
-use crate::declared::apply;
 use crate::failure::{Failure, Result};
+use crate::folders;
 use crate::sources;
 
 /// Add or update static files
@@ -75,7 +75,7 @@ pub async fn run(context: &Context<'_>, args: AddArgs) -> Result<()> {
     let put = shared::put(key.name, UnitPut::Static(spec));
     let change = args.change.change(vec![put], Vec::new());
     if change.dry_run {
-        return apply::send(context, change, vec![source]).await;
+        return folders::send(context, change, vec![source]).await;
     }
     let summary = sources::upload_all(context, vec![source], &format!("Uploading {}", args.src.display())).await?;
     context.ui.say(&sent(&summary));

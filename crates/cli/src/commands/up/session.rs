@@ -12,9 +12,10 @@ use crate::commands::deploy;
 use crate::commands::logs::{Detail, LogPrinter};
 use crate::commands::shared::{ChangeArgs, told_check};
 use crate::context::Context;
-use crate::declared::apply::{self, Applied, HandEdits, Options, tell};
+use crate::declared::apply::{Applied, HandEdits, Options};
 use crate::declared::{self, Declared};
 use crate::failure::{Failure, Result};
+use crate::folders::{Terminal, tell};
 use crate::output::{harmless, outcome_table, print_data};
 
 /// The options of a session.
@@ -39,12 +40,13 @@ pub async fn run(
 ) -> Result<()> {
     // Watches before the first deploy, so that a save during the deploy is not missed.
     let mut watcher = if plan.watch { Some(Watcher::new(&declared)?) } else { None };
-    let change = ChangeArgs { message: plan.message.clone(), ..plan.change.clone() };
+    let change = ChangeArgs { message: plan.message.clone(), ..plan.change.clone() }.options();
     let (allow_outside, hand_edits) = (plan.allow_outside, plan.hand_edits);
     let options = Options { change, allow_outside, hand_edits, ..Options::default() };
     let started = Instant::now();
+    let terminal = Terminal::new(context);
     let mut applied = tokio::select! {
-        applied = apply::apply(context, &declared, &options) => applied?,
+        applied = terminal.apply(&declared, &options) => applied?,
         () = stop.cancelled() => return Ok(()),
     };
     if !applied.outcome.changed {
@@ -174,9 +176,9 @@ async fn redeploy(
         }
         *declared = read;
     }
-    let change = plan.change.clone();
+    let change = plan.change.options();
     let options = Options { change, watching: true, allow_outside, ..Options::default() };
-    let outcome = apply::apply(context, declared, &options).await?.outcome;
+    let outcome = Terminal::new(context).apply(declared, &options).await?.outcome;
     told_check(context, &outcome).await?;
     if !outcome.changed {
         return Ok(false);

@@ -6,11 +6,10 @@ use milepost_model::change::{UnitAction, UnitKey};
 use milepost_model::snapshot::AppVersion;
 use milepost_model::{Digest, UnitKind};
 
-use super::{Apply, Options, may_not_be_all};
-use crate::commands::shared::ChangeArgs;
-use crate::context::Context;
+use super::{Apply, ChangeOptions, Options, may_not_be_all};
 use crate::declared::Declared;
-use crate::failure::Result;
+use crate::declared::error::Result;
+use crate::declared::session::Session;
 
 pub struct Compared {
     /// One line for each unit that differs.
@@ -21,13 +20,13 @@ pub struct Compared {
 
 /// Compares digests, so that any version can be compared. Secrets are left out, because a folder
 /// has no values of them.
-pub async fn compare(context: &Context<'_>, declared: &Declared, version: &AppVersion) -> Result<Compared> {
-    let change = ChangeArgs { dry_run: true, ..ChangeArgs::default() };
+pub async fn compare(session: &Session<'_>, declared: &Declared, version: &AppVersion) -> Result<Compared> {
+    let change = ChangeOptions { dry_run: true, ..ChangeOptions::default() };
     // Nothing is sent, so ownership and paths outside of the folder do not matter.
     let options = Options { change, allow_conflicts: true, allow_outside: true, ..Options::default() };
-    let mut apply = Apply::begin(context, declared, &options).await?;
+    let mut apply = Apply::begin(session, declared, &options).await?;
     let plan = match apply.plan().await {
-        Err(failure) if failure.code().is_some_and(may_not_be_all) => return Err(apply.with_places(failure).await),
+        Err(error) if error.code().is_some_and(may_not_be_all) => return Err(apply.with_places(error).await),
         planned => planned?.1,
     };
     let mut rest: BTreeMap<UnitKey, Digest> = objects(version);
@@ -46,7 +45,7 @@ pub async fn compare(context: &Context<'_>, declared: &Declared, version: &AppVe
     if !rest.is_empty() {
         // A deploy keeps units that the folder does not declare. Those that head lacks were removed
         // before, and are differences.
-        let head = context.client.app_version_get(&context.app, "head").await?;
+        let head = session.client.app_version_get(session.app, "head").await?;
         let head: BTreeSet<UnitKey> = objects(&head).into_keys().collect();
         differences
             .extend(rest.keys().filter(|key| !head.contains(key)).map(|key| format!("{key} is not in the folder")));

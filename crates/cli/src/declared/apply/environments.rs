@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use milepost_client::ClientError;
+use milepost_model::change::UnitKey;
 use milepost_model::spec::EnvironmentSpec;
 use milepost_model::unit_put::{UnitPut, VersionRef};
-use milepost_model::{Selector, UnitKind, UnitName};
+use milepost_model::{Code, Selector, UnitKind, UnitName};
 
-use crate::commands::shared;
-use crate::context::{Context, unit_key};
-use crate::declared::{Declared, app_option};
-use crate::failure::{Failure, Result};
+use crate::declared::Declared;
+use crate::declared::error::{Error, Result};
+use crate::declared::session::Session;
 
 #[derive(Debug, Default)]
 pub struct Environments {
@@ -46,13 +46,13 @@ impl Environments {
         self.of_app = None;
     }
 
-    pub async fn ask(&mut self, context: &Context<'_>) -> Result<()> {
+    pub async fn ask(&mut self, session: &Session<'_>) -> Result<()> {
         if self.of_app.is_some() {
             return Ok(());
         }
-        let found = match shared::units(context, UnitKind::Environment).await {
+        let found = match session.units(UnitKind::Environment).await {
             Ok(found) => found,
-            Err(failure) => return self.without_app(context, failure).await,
+            Err(error) => return self.without_app(session, error).await,
         };
         let mut of_app = BTreeMap::new();
         for unit in found {
@@ -63,37 +63,31 @@ impl Environments {
     }
 
     /// A missing app has no environments. Any other error is returned.
-    async fn without_app(&mut self, context: &Context<'_>, failure: Failure) -> Result<()> {
-        match context.client.app_get(&context.app).await {
-            Err(ClientError::Refused(problem)) if problem.code == "app_not_found" => {
+    async fn without_app(&mut self, session: &Session<'_>, error: ClientError) -> Result<()> {
+        match session.client.app_get(session.app).await {
+            Err(ClientError::Refused(problem)) if problem.code == Code::AppNotFound.as_str() => {
                 self.of_app = Some(BTreeMap::new());
                 Ok(())
             }
-            _ => Err(failure),
+            _ => Err(error.into()),
         }
     }
 
     /// Resolves an environment for a build, without guesses.
-    pub async fn exact(&mut self, context: &Context<'_>, named: &VersionRef) -> Result<EnvironmentSpec> {
+    pub async fn exact(&mut self, session: &Session<'_>, named: &VersionRef) -> Result<EnvironmentSpec> {
         if named.version != Selector::Latest {
-            let key = unit_key(UnitKind::Environment, named.name.as_str())?;
-            let version = context.client.version_get(&context.app, &key, &named.version.to_string()).await?;
+            let key = UnitKey { kind: UnitKind::Environment, name: named.name.clone() };
+            let version = session.client.version_get(session.app, &key, &named.version.to_string()).await?;
             return read(version.spec);
         }
         if self.is_guess(&named.name) {
-            self.ask(context).await?;
+            self.ask(session).await?;
         }
-        self.get(&named.name).ok_or_else(|| {
-            Failure::new(format!("app {} has no environment `{}`", context.app, named.name)).hint(format!(
-                "create it with `milepost environment create {} --runtime python{}`",
-                named.name,
-                app_option(&context.app)
-            ))
-        })
+        let missing = || Error::NoEnvironment { app: session.app.to_owned(), name: named.name.clone() };
+        self.get(&named.name).ok_or_else(missing)
     }
 }
 
 fn read(spec: serde_json::Value) -> Result<EnvironmentSpec> {
-    serde_json::from_value(spec)
-        .map_err(|error| Failure::new("the server returned an invalid environment").caused_by(&error))
+    serde_json::from_value(spec).map_err(Error::InvalidEnvironment)
 }

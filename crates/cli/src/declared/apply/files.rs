@@ -9,12 +9,12 @@ use milepost_model::plan::Reason;
 use milepost_model::tree::{Leaf, Tree, diff};
 use milepost_model::{ChangeOutcome, Digest, UnitKind};
 
-use crate::context::Context;
+use crate::declared::session::Session;
 
 /// Fills in the files of reasons that the server could not explain. `local` finds a local tree by
 /// its digest.
 pub async fn explain<'a>(
-    context: &Context<'_>,
+    session: &Session<'_>,
     outcome: &mut ChangeOutcome,
     local: impl Fn(Digest) -> Option<&'a Tree>,
 ) {
@@ -40,7 +40,7 @@ pub async fn explain<'a>(
         }
         if let Entry::Vacant(free) = fetched.entry(before) {
             // A tree that cannot be read is shown as "other files".
-            let found = context.client.tree_get(&context.app, &before).await.ok();
+            let found = session.client.tree_get(session.app, &before).await.ok();
             free.insert(found.and_then(assemble));
         }
         if let Some(Some(before)) = fetched.get(&before) {

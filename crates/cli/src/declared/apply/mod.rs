@@ -11,57 +11,36 @@ mod environments;
 mod files;
 mod git;
 mod hand_edits;
-mod interrupt;
 mod land;
+mod options;
 mod overwrite;
+mod planned;
 mod refused;
 mod scan;
 mod single;
-pub mod tell;
 
 use std::collections::BTreeMap;
 
+use milepost_client::Client;
 use milepost_client::api::AppUrls;
+use milepost_model::base::HandEdit;
 use milepost_model::build::BuildRequest;
 use milepost_model::change::{Change, Declaration, GitFacts};
 use milepost_model::check::CheckState;
 use milepost_model::{AppName, ChangeOutcome, Code, PlanName, UnitName};
 
+use super::error::{Error, Result};
+use super::reporter::Event;
+use super::scanner::Scanner;
+use super::session::Session;
 use super::{Declared, Problem, bounds, lookup};
-use crate::commands::shared::ChangeArgs;
-use crate::context::Context;
-use crate::failure::{Failure, Result};
 use environments::Environments;
 use scan::Trees;
 
 pub use git::facts as git_facts;
-pub use interrupt::stoppable;
-pub use single::send;
-
-/// How a folder is applied.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    pub change: ChangeArgs,
-    pub prune_secrets: bool,
-    pub allow_conflicts: bool,
-    /// Allow files outside of the folder.
-    pub allow_outside: bool,
-    /// Show every line of a build instead of only the last one.
-    pub verbose: bool,
-    /// Repeated applies while the user edits: no prompts, and no repeated messages.
-    pub watching: bool,
-    pub hand_edits: HandEdits,
-}
-
-/// What to do about changes made by hand that a folder would undo.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum HandEdits {
-    /// Asks for confirmation, and fails without a terminal.
-    #[default]
-    Ask,
-    /// Warns and continues.
-    Overwrite,
-}
+pub use options::{ChangeOptions, HandEdits, Options};
+pub use overwrite::Overwritten;
+pub use single::land as land_change;
 
 /// The result of an apply, or of its dry run.
 pub struct Applied {
@@ -69,41 +48,43 @@ pub struct Applied {
     pub urls: AppUrls,
     /// The build commands of the packages that have to be built.
     pub commands: BTreeMap<UnitName, String>,
+    /// Secrets without a value that only the folder lists. The server reports those of functions.
+    pub unset_secrets: Vec<Problem>,
 }
 
 /// Problems that keep the declared files from being read.
-pub async fn unreadable_files(declared: &Declared) -> Vec<Problem> {
-    scan::all(declared).await.err().unwrap_or_default()
+pub async fn unreadable_files(scanner: &Scanner, declared: &Declared) -> Vec<Problem> {
+    scan::all(scanner, declared).await.err().unwrap_or_default()
 }
 
-pub async fn apply(context: &Context<'_>, declared: &Declared, options: &Options) -> Result<Applied> {
-    let mut apply = Apply::begin(context, declared, options).await?;
+pub async fn apply(session: &Session<'_>, declared: &Declared, options: &Options) -> Result<Applied> {
+    let mut apply = Apply::begin(session, declared, options).await?;
     let done = apply.run().await;
-    if done.is_err() && apply.made_app && unmake_app(context.client.clone(), context.app.clone()).await {
-        context.ui.say(&format!("App {} was deleted again.", context.app));
+    if done.is_err() && apply.made_app && unmake_app(session.client.clone(), session.app.to_owned()).await {
+        session.reporter.report(Event::AppDeleted);
     }
-    interrupt::nothing_to_undo();
+    session.in_flight.nothing_to_undo();
     done
 }
 
 /// Adds what the app lacks, so that unreadable files do not hide other mistakes.
-async fn with_what_the_app_lacks(context: &Context<'_>, declared: &Declared, mut wrong: Vec<Problem>) -> Failure {
+async fn with_what_the_app_lacks(session: &Session<'_>, declared: &Declared, mut wrong: Vec<Problem>) -> Error {
     // Best effort: a server that cannot be reached is reported when something is sent.
-    let found = lookup::look_up(context, declared).await.unwrap_or_default();
+    let found = lookup::look_up(session, declared).await.unwrap_or_default();
     wrong.extend(found.errors);
     wrong.sort_by(|one, other| one.place.cmp(&other.place));
-    super::failure(wrong, found.secrets)
+    Error::mistakes(wrong, found.secrets)
 }
 
 /// Deletes the app that was created for a failed deploy, unless other changes have given it a
 /// version by now. Returns whether it was deleted.
-async fn unmake_app(client: milepost_client::Client, app: String) -> bool {
+async fn unmake_app(client: Client, app: String) -> bool {
     // Best effort: an app without a version does no harm.
     client.app_delete_unused(&app).await.is_ok()
 }
 
 struct Apply<'a> {
-    context: &'a Context<'a>,
+    session: &'a Session<'a>,
     declared: &'a Declared,
     options: &'a Options,
     trees: Trees,
@@ -117,27 +98,29 @@ struct Apply<'a> {
     live: Option<String>,
     /// How often the head moved.
     moves: usize,
-    /// Warnings that were already printed.
-    told: Vec<String>,
+    /// The changes made by hand that were already reported.
+    hand_edits: Vec<HandEdit>,
+    /// The overwritten work that was already reported.
+    overwritten: Vec<Overwritten>,
 }
 
 impl<'a> Apply<'a> {
     /// Reads the files of the folder, and fetches environments that are only known to the app.
-    async fn begin(context: &'a Context<'a>, declared: &'a Declared, options: &'a Options) -> Result<Self> {
+    async fn begin(session: &'a Session<'a>, declared: &'a Declared, options: &'a Options) -> Result<Self> {
         if !options.allow_outside {
             let wrong = bounds::outside(declared);
             if !wrong.is_empty() {
-                return Err(super::failure(wrong, Vec::new()));
+                return Err(Error::mistakes(wrong, Vec::new()));
             }
         }
         let sources = declared.sources();
-        let (trees, git) = tokio::join!(scan::all(declared), git::facts(&declared.folder, &sources));
+        let (trees, git) = tokio::join!(scan::all(session.scanner, declared), git::facts(&declared.folder, &sources));
         let trees = match trees {
             Ok(trees) => trees,
-            Err(wrong) => return Err(with_what_the_app_lacks(context, declared, wrong).await),
+            Err(wrong) => return Err(with_what_the_app_lacks(session, declared, wrong).await),
         };
         let mut apply = Self {
-            context,
+            session,
             declared,
             options,
             trees,
@@ -147,10 +130,11 @@ impl<'a> Apply<'a> {
             head: None,
             live: None,
             moves: 0,
-            told: Vec::new(),
+            hand_edits: Vec::new(),
+            overwritten: Vec::new(),
         };
         if draft::unknown_environment(declared, &apply.environments) {
-            apply.environments.ask(context).await?;
+            apply.environments.ask(session).await?;
         }
         Ok(apply)
     }
@@ -160,13 +144,11 @@ impl Apply<'_> {
     async fn run(&mut self) -> Result<Applied> {
         self.live = self.live_base().await;
         let (mut change, mut plan) = match self.plan().await {
-            Err(failure) if failure.code() == Some(Code::AppNotFound) => match self.make_app().await? {
+            Err(error) if error.code() == Some(Code::AppNotFound) => match self.make_app().await? {
                 Some(all_new) => return Ok(all_new),
                 None => self.plan().await?,
             },
-            Err(failure) if failure.code().is_some_and(may_not_be_all) => {
-                return Err(self.with_places(failure).await);
-            }
+            Err(error) if error.code().is_some_and(may_not_be_all) => return Err(self.with_places(error).await),
             planned => planned?,
         };
         // An unchanged folder costs one request. The head is only fetched if there is something to
@@ -180,37 +162,35 @@ impl Apply<'_> {
         self.before_sending(&plan).await?;
         if self.options.change.dry_run {
             let local = |root| self.trees.with_root(root).and_then(|scanned| scanned.source.tree().ok());
-            files::explain(self.context, &mut plan, local).await;
+            files::explain(self.session, &mut plan, local).await;
             if !plan.builds.is_empty() {
-                self.environments.ask(self.context).await?;
+                self.environments.ask(self.session).await?;
             }
-            let commands = tell::commands(&mut plan, &change, &self.trees, &self.environments);
-            tell::ignored(self.context.ui, &self.trees);
-            plan.warnings.extend(self.unset_secrets().await);
-            return Ok(Applied { commands, ..applied(plan) });
+            let commands = planned::commands(&mut plan, &change, &self.trees, &self.environments);
+            self.session.reporter.report(Event::Ignored(&self.trees.ignored()));
+            let unset_secrets = self.unset_secrets().await;
+            return Ok(Applied { commands, unset_secrets, ..applied(plan) });
         }
-        let mut outcome = self.land(change, plan).await?;
-        if !self.options.watching {
-            outcome.warnings.extend(self.unset_secrets().await);
-        }
+        let outcome = self.land(change, plan).await?;
+        let unset_secrets = if self.options.watching { Vec::new() } else { self.unset_secrets().await };
         // The apply succeeded, so a failure to get the URLs is ignored.
-        let status = self.context.client.status(&self.context.app).await.ok();
+        let status = self.session.client.status(self.session.app).await.ok();
         let urls = status.map(|status| status.urls).unwrap_or_default();
-        Ok(Applied { urls, ..applied(outcome) })
+        Ok(Applied { urls, unset_secrets, ..applied(outcome) })
     }
 
     /// The change to send, and what it would do.
     async fn plan(&mut self) -> Result<(Change, ChangeOutcome)> {
         let mut change = self.change();
-        let mut plan = self.context.change(&change).await?;
+        let mut plan = self.session.change(&change).await?;
         // The app may override a built-in environment. This is only worth a request if something
         // differs.
         if plan.changed && draft::guesses(self.declared, &self.environments) {
-            self.environments.ask(self.context).await?;
+            self.environments.ask(self.session).await?;
             let puts = draft::puts(self.declared, &self.trees, &self.environments);
             if puts != change.puts {
                 change.puts = puts;
-                plan = self.context.change(&change).await?;
+                plan = self.session.change(&change).await?;
             }
         }
         Ok((change, plan))
@@ -231,7 +211,7 @@ impl Apply<'_> {
         change.dry_run = false;
         // If the app changed since the plan, fail instead of releasing the other change.
         change.expect.clone_from(&plan.app_version);
-        self.context.change(&change).await
+        self.session.change(&change).await
     }
 
     fn change(&self) -> Change {
@@ -254,57 +234,54 @@ impl Apply<'_> {
 
     /// Creates a missing app. A dry run does not, and returns what the app would contain.
     async fn make_app(&mut self) -> Result<Option<Applied>> {
-        let context = self.context;
-        let lookup::LookedUp { errors, secrets, .. } = lookup::in_new_app(context, self.declared);
+        let session = self.session;
+        let lookup::LookedUp { errors, secrets, .. } = lookup::in_new_app(session.app, self.declared);
         if !errors.is_empty() {
-            return Err(super::failure(errors, secrets));
+            return Err(Error::mistakes(errors, secrets));
         }
         if self.options.change.dry_run {
-            context.ui.say(&format!("App {} does not exist; it would be created.", context.app));
+            session.reporter.report(Event::WouldCreateApp);
             let change = self.change();
-            tell::ignored(context.ui, &self.trees);
-            let mut plan = tell::all_new(self.declared, &change);
-            plan.warnings = secrets.iter().map(tell::in_a_line).collect();
-            let commands = tell::commands(&mut plan, &change, &self.trees, &self.environments);
-            return Ok(Some(Applied { commands, ..applied(plan) }));
+            session.reporter.report(Event::Ignored(&self.trees.ignored()));
+            let mut plan = planned::all_new(self.declared, &change);
+            let commands = planned::commands(&mut plan, &change, &self.trees, &self.environments);
+            return Ok(Some(Applied { commands, unset_secrets: secrets, ..applied(plan) }));
         }
-        let name: AppName = context.app.parse()?;
+        let name: AppName = session.app.parse()?;
         // Registered before the request, so that an interrupt in between does not leave the app.
-        let undo = unmake_app(context.client.clone(), context.app.clone());
-        interrupt::undo_with(async move {
+        let undo = unmake_app(session.client.clone(), session.app.to_owned());
+        session.in_flight.undo_with(async move {
             undo.await;
         });
-        let app = context.client.app_create(&name, PlanName::default()).await.inspect_err(|_| {
-            interrupt::nothing_to_undo();
-        })?;
+        let app = session.client.app_create(&name, PlanName::default()).await;
+        let app = app.inspect_err(|_| session.in_flight.nothing_to_undo())?;
         self.made_app = true;
-        context.ui.say(&format!("App {} created, plan {}.", app.name, app.plan));
+        session.reporter.report(Event::AppCreated(&app));
         Ok(None)
     }
 
     /// The server reports one missing unit. The folder has the locations of all of them.
-    async fn with_places(&self, failure: Failure) -> Failure {
-        match lookup::look_up(self.context, self.declared).await {
+    async fn with_places(&self, error: Error) -> Error {
+        match lookup::look_up(self.session, self.declared).await {
             Ok(found) if !found.errors.is_empty() => {
                 let conflicts = found.conflicts.into_iter().filter(|_| !self.options.allow_conflicts);
                 let mut errors: Vec<Problem> = found.errors.into_iter().chain(conflicts).collect();
                 errors.sort_by(|one, other| one.place.cmp(&other.place));
-                super::failure(errors, found.secrets)
+                Error::mistakes(errors, found.secrets)
             }
-            _ => failure,
+            _ => error,
         }
     }
 
     /// Secrets without a value that only the folder itself lists; reported as warnings.
-    async fn unset_secrets(&self) -> Vec<String> {
-        let found = lookup::unset_secrets(self.context, self.declared).await.unwrap_or_default();
-        found.iter().map(tell::in_a_line).collect()
+    async fn unset_secrets(&self) -> Vec<Problem> {
+        lookup::unset_secrets(self.session, self.declared).await.unwrap_or_default()
     }
 
-    /// Messages and prompts before anything is sent.
+    /// Messages and questions before anything is sent.
     async fn before_sending(&mut self, plan: &ChangeOutcome) -> Result<()> {
         if self.git.is_none() && !self.options.watching {
-            self.context.ui.say("No git commit found; this deploy will not be linked to one.");
+            self.session.reporter.report(Event::NoCommit);
         }
         self.ask_to_overwrite(plan).await
     }
@@ -314,7 +291,7 @@ impl Apply<'_> {
         for name in &plan.builds {
             let Some((package, Some(source))) = draft::package(&change.puts, name) else { continue };
             let Some(named) = &package.environment else { continue };
-            let environment = self.environments.exact(self.context, named).await?;
+            let environment = self.environments.exact(self.session, named).await?;
             let command = package.build_command.clone().unwrap_or_default();
             requests.push(BuildRequest { package: name.clone(), source, environment, command });
         }
@@ -328,5 +305,5 @@ fn may_not_be_all(code: Code) -> bool {
 }
 
 fn applied(outcome: ChangeOutcome) -> Applied {
-    Applied { outcome, urls: AppUrls::default(), commands: BTreeMap::new() }
+    Applied { outcome, urls: AppUrls::default(), commands: BTreeMap::new(), unset_secrets: Vec::new() }
 }

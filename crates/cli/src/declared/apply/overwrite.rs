@@ -10,22 +10,24 @@ use milepost_model::change::{UnitAction, UnitKey};
 use milepost_model::snapshot::AppVersion;
 
 use super::git;
-use crate::context::Context;
-use crate::output::{local, printable};
+use crate::declared::session::Session;
 
 /// How many app versions are inspected. More would not make the warning more useful.
 const MOST: usize = 20;
 
+/// Units that an apply would overwrite.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Overwritten {
-    by: AppVersion,
-    /// The author of the commit, if git knows it.
-    author: Option<String>,
-    units: Vec<UnitKey>,
+    /// The app version that last changed them.
+    pub by: AppVersion,
+    /// The author of its commit, if git knows it.
+    pub author: Option<String>,
+    pub units: Vec<UnitKey>,
 }
 
 /// Groups the units that the plan would update or remove by the app version that last changed them,
 /// and keeps those whose commit is not in the local tree.
-pub async fn find(context: &Context<'_>, folder: &Path, plan: &ChangeOutcome, on: Base) -> Vec<Overwritten> {
+pub async fn find(session: &Session<'_>, folder: &Path, plan: &ChangeOutcome, on: Base) -> Vec<Overwritten> {
     let touched = plan.versions.iter().filter(|unit| matches!(unit.action, UnitAction::Updated | UnitAction::Removed));
     let touched: Vec<UnitKey> = touched.map(|unit| UnitKey { kind: unit.kind, name: unit.name.clone() }).collect();
     if touched.is_empty() {
@@ -33,7 +35,7 @@ pub async fn find(context: &Context<'_>, folder: &Path, plan: &ChangeOutcome, on
     }
     let base = if on == Base::Live { "live" } else { "head" };
     // A missing warning is no reason to fail: the ledger keeps what is overwritten.
-    let Ok(head) = context.client.app_version_get(&context.app, base).await else { return Vec::new() };
+    let Ok(head) = session.client.app_version_get(session.app, base).await else { return Vec::new() };
     let mut by_maker: BTreeMap<String, Vec<UnitKey>> = BTreeMap::new();
     for object in &head.objects {
         let key = UnitKey { kind: object.kind, name: object.name.clone() };
@@ -44,7 +46,7 @@ pub async fn find(context: &Context<'_>, folder: &Path, plan: &ChangeOutcome, on
     let mut found = Vec::new();
     for (uid, units) in by_maker.into_iter().take(MOST) {
         let maker =
-            if uid == head.id { Ok(head.clone()) } else { context.client.app_version_get(&context.app, &uid).await };
+            if uid == head.id { Ok(head.clone()) } else { session.client.app_version_get(session.app, &uid).await };
         let Ok(maker) = maker else { continue };
         let Some(facts) = &maker.git else { continue };
         if !git::contains(folder, &facts.commit).await {
@@ -54,29 +56,4 @@ pub async fn find(context: &Context<'_>, folder: &Path, plan: &ChangeOutcome, on
     }
     found.sort_by_key(|overwritten| std::cmp::Reverse(overwritten.by.number));
     found
-}
-
-pub fn sentence(overwritten: &Overwritten) -> String {
-    let by = &overwritten.by;
-    let mut from = String::new();
-    if let Some(git) = &by.git {
-        let commit: String = git.commit.chars().take(10).collect();
-        let branch =
-            if git.branch.is_empty() { String::new() } else { format!(" on branch {}", printable(&git.branch)) };
-        let subject = git.subject.as_ref().map(|subject| format!(" \"{}\"", printable(subject))).unwrap_or_default();
-        from = format!(", from commit {commit}{branch}{subject}");
-    }
-    // The token shows who ran the command. The commit shows whose work it was.
-    let actor = printable(&by.created_by);
-    let whose = overwritten.author.as_ref().map_or_else(
-        || format!("the changes that {actor} applied"),
-        |author| format!("the work of {}, applied by {actor}", printable(author)),
-    );
-    let units: Vec<String> = overwritten.units.iter().map(|key| printable(&key.to_string())).collect();
-    format!(
-        "your working tree does not contain {whose} at {}{from} (app version {}); this would overwrite {}",
-        local(by.created_at),
-        by.id,
-        units.join(", ")
-    )
 }

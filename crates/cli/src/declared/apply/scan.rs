@@ -10,9 +10,8 @@ use milepost_client::source::{Ignored, Source};
 use milepost_model::Digest;
 
 use super::refused;
+use crate::declared::scanner::Scanner;
 use crate::declared::{Declared, FileSet, Place, Problem};
-use crate::failure::{Failure, Result};
-use crate::sources;
 
 /// Concurrent scans. Each scan has its own threads.
 const AT_ONCE: usize = 4;
@@ -64,7 +63,7 @@ impl Trees {
 }
 
 /// Scans all declared files, and reports all that cannot be read.
-pub async fn all(declared: &Declared) -> Result<Trees, Vec<Problem>> {
+pub async fn all(scanner: &Scanner, declared: &Declared) -> Result<Trees, Vec<Problem>> {
     let mut wanted: HashMap<&FileSet, &Place> = HashMap::new();
     for unit in &declared.units {
         for (_, files) in &unit.trees {
@@ -72,7 +71,7 @@ pub async fn all(declared: &Declared) -> Result<Trees, Vec<Problem>> {
         }
     }
     let scans = futures::stream::iter(wanted)
-        .map(|(files, place)| async move { one(files, place).await.map(|scanned| (files.clone(), scanned)) });
+        .map(|(files, place)| async move { one(scanner, files, place).await.map(|scanned| (files.clone(), scanned)) });
     let scanned: Vec<_> = scans.buffer_unordered(AT_ONCE).collect().await;
     let mut trees = HashMap::new();
     let mut wrong = Vec::new();
@@ -86,31 +85,26 @@ pub async fn all(declared: &Declared) -> Result<Trees, Vec<Problem>> {
     if wrong.is_empty() { Ok(Trees(trees)) } else { Err(wrong) }
 }
 
-async fn one(files: &FileSet, place: &Place) -> Result<Scanned, Vec<Problem>> {
-    let problem = |message: &str, hint: Option<&str>| Problem {
-        place: place.clone(),
-        message: message.to_owned(),
-        hint: hint.map(str::to_owned),
-    };
-    let failed = |failure: Failure| vec![problem(failure.message(), None)];
-    let (source, name) = match files {
-        FileSet::Files(selection) => {
-            let source = match sources::scan(&selection.root, &selection.options()).await {
-                Ok(source) => source,
-                Err(failure) => {
-                    let refused = refused::all(selection.clone()).await;
-                    let refused: Vec<Problem> = refused.iter().map(|message| problem(message, None)).collect();
-                    return Err(if refused.is_empty() { failed(failure) } else { refused });
-                }
-            };
-            (source, selection.root.display().to_string())
+async fn one(scanner: &Scanner, files: &FileSet, place: &Place) -> Result<Scanned, Vec<Problem>> {
+    let problem = |message: String, hint: Option<&str>| Problem::new(place.clone(), message, hint.map(str::to_owned));
+    let failed = |message: String| vec![problem(message, None)];
+    let source = match (scanner.files(files).await, files) {
+        (Ok(source), _) => source,
+        (Err(error), FileSet::Files(selection)) => {
+            let refused = refused::all(selection.clone()).await;
+            let refused: Vec<Problem> = refused.into_iter().map(|message| problem(message, None)).collect();
+            return Err(if refused.is_empty() { failed(error.to_string()) } else { refused });
         }
-        FileSet::Literal { name, bytes } => (sources::scan_bytes(name, bytes).await.map_err(failed)?, name.clone()),
+        (Err(error), FileSet::Literal { .. }) => return Err(failed(error.to_string())),
     };
     if source.summary().files_seen == 0 {
         let hint = "check the path, `include`, `exclude` and ignore files";
-        return Err(vec![problem(&format!("no files to deploy in `{name}`"), Some(hint))]);
+        let name = match files {
+            FileSet::Files(selection) => selection.root.display().to_string(),
+            FileSet::Literal { name, .. } => name.clone(),
+        };
+        return Err(vec![problem(format!("no files to deploy in `{name}`"), Some(hint))]);
     }
-    let root = source.root().map_err(|error| failed(error.into()))?;
+    let root = source.root().map_err(|error| failed(error.to_string()))?;
     Ok(Scanned { source: Arc::new(source), root })
 }

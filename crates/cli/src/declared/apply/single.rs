@@ -12,52 +12,39 @@ use milepost_model::unit_put::{PackagePut, UnitPut, VersionRef};
 use milepost_model::{ChangeOutcome, Code, Selector, UnitKind, UnitName};
 
 use super::environments::Environments;
-use super::{build, draft, files, interrupt};
-use crate::commands::shared::{told_check, version_on};
-use crate::context::Context;
-use crate::failure::Result;
-use crate::output::{outcome_name, outcome_table};
-use crate::sources;
+use super::{build, draft, files};
+use crate::declared::error::Result;
+use crate::declared::session::Session;
 
-/// Sends a change with packages made of these files, runs the necessary builds, and prints the
-/// result.
-pub async fn send(context: &Context<'_>, change: Change, sources: Vec<Arc<Source>>) -> Result<()> {
-    let outcome = interrupt::stoppable(context.ui, land(context, change, sources)).await?;
-    context.ui.show(&outcome, outcome_name, outcome_table)?;
-    for warning in &outcome.warnings {
-        context.ui.warn(warning);
-    }
-    told_check(context, &outcome).await
-}
-
-async fn land(context: &Context<'_>, mut change: Change, sources: Vec<Arc<Source>>) -> Result<ChangeOutcome> {
+/// Sends a change with packages made of these files, and runs the necessary builds.
+pub async fn land(session: &Session<'_>, mut change: Change, sources: Vec<Arc<Source>>) -> Result<ChangeOutcome> {
     if change.dry_run {
-        let mut outcome = context.change(&change).await?;
+        let mut outcome = session.change(&change).await?;
         let roots = sources.iter().filter_map(|source| Some((source.root().ok()?, source))).collect::<Vec<_>>();
         let local = |root| {
             let found = roots.iter().find(|(known, _)| *known == root);
             found.and_then(|(_, source)| source.tree().ok())
         };
-        files::explain(context, &mut outcome, local).await;
+        files::explain(session, &mut outcome, local).await;
         return Ok(outcome);
     }
     if !sources.is_empty() {
-        sources::upload_all(context, sources, "Uploading").await?;
+        session.upload(sources).await?;
     }
     let mut again = true;
     loop {
         if change.puts.iter().any(|put| may_need_a_build(&put.unit)) {
             change.dry_run = true;
-            let plan = context.change(&change).await?;
+            let plan = session.change(&change).await?;
             change.dry_run = false;
             let mut requests = Vec::new();
             for name in &plan.builds {
-                requests.extend(request(context, &change, name).await?);
+                requests.extend(request(session, &change, name).await?);
             }
-            build::all(context, requests, false).await?;
+            build::all(session, requests).await?;
         }
-        match interrupt::landing(context.change(&change)).await {
-            Err(failure) if again && failure.code() == Some(Code::BuildNeeded) => again = false,
+        match session.in_flight.landing(session.change(&change)).await {
+            Err(error) if again && error.code() == Some(Code::BuildNeeded) => again = false,
             outcome => return outcome,
         }
     }
@@ -69,37 +56,37 @@ fn may_need_a_build(unit: &UnitPut) -> bool {
 }
 
 /// An update inherits omitted values from the current version.
-async fn request(context: &Context<'_>, change: &Change, name: &UnitName) -> Result<Option<BuildRequest>> {
+async fn request(session: &Session<'_>, change: &Change, name: &UnitName) -> Result<Option<BuildRequest>> {
     let Some((package, _)) = draft::package(&change.puts, name) else { return Ok(None) };
-    let base = if package.merge { base(context, name, change.on).await } else { None };
+    let base = if package.merge { base(session, name, change.on).await } else { None };
     let Some(source) = package.source.or(base.as_ref().and_then(|base| base.source)) else { return Ok(None) };
     let command = package.build_command.clone().or_else(|| base.as_ref().map(|base| base.build_command.clone()));
-    let Some(environment) = environment(context, package, base.as_ref()).await? else { return Ok(None) };
+    let Some(environment) = environment(session, package, base.as_ref()).await? else { return Ok(None) };
     Ok(Some(BuildRequest { package: name.clone(), source, environment, command: command.unwrap_or_default() }))
 }
 
-async fn base(context: &Context<'_>, name: &UnitName, on: Base) -> Option<PackageSpec> {
+async fn base(session: &Session<'_>, name: &UnitName, on: Base) -> Option<PackageSpec> {
     let key = UnitKey { kind: UnitKind::Package, name: name.clone() };
     let version = match on {
-        Base::Head => context.client.unit_get(&context.app, &key).await.ok()?.current,
+        Base::Head => session.client.unit_get(session.app, &key).await.ok()?.current,
         Base::Live => {
-            let number = version_on(context, &key, on).await.ok()??;
-            context.client.version_get(&context.app, &key, &number).await.ok()?
+            let number = session.version_on(&key, on).await.ok()??;
+            session.client.version_get(session.app, &key, &number).await.ok()?
         }
     };
     serde_json::from_value(version.spec).ok()
 }
 
 async fn environment(
-    context: &Context<'_>,
+    session: &Session<'_>,
     package: &PackagePut,
     base: Option<&PackageSpec>,
 ) -> Result<Option<EnvironmentSpec>> {
     let mut environments = Environments::default();
     if let Some(named) = &package.environment {
-        return environments.exact(context, named).await.map(Some);
+        return environments.exact(session, named).await.map(Some);
     }
     let Some(pin) = base.map(|base| &base.environment) else { return Ok(None) };
     let version = pin.number.map_or(Selector::Latest, Selector::Number);
-    environments.exact(context, &VersionRef { name: pin.name.clone(), version }).await.map(Some)
+    environments.exact(session, &VersionRef { name: pin.name.clone(), version }).await.map(Some)
 }

@@ -31,11 +31,10 @@ use milepost_model::{AppName, UnitKind, UnitName};
 
 pub use environment::{builder_command, runs_once_per_request};
 
-use super::problems::{Problems, failure};
+use super::error::{Error, Result};
+use super::problems::Problems;
 use super::yaml::{Documents, NotYaml};
 use super::{Declared, DeclaredUnit, FileSet, Place, Pointer, Problem, Reference, TreeSlot, Unread};
-use crate::commands::shared;
-use crate::failure::{Failure, Result};
 use archive::Archive;
 use package::Pending;
 use unnamed::unnamed;
@@ -46,25 +45,19 @@ const NO_APP: &str = "default";
 /// Reads a folder of specs and reports all mistakes at once.
 pub fn read_folder(path: &Path) -> Result<Declared> {
     let (declared, errors) = look_at_folder(path)?;
-    if errors.is_empty() { Ok(declared) } else { Err(failure(errors, declared.warnings)) }
+    if errors.is_empty() { Ok(declared) } else { Err(Error::Mistakes { errors, warnings: declared.warnings }) }
 }
 
 /// Reads what it can of a folder, and returns the errors too, for callers that do not apply it.
 pub fn look_at_folder(path: &Path) -> Result<(Declared, Vec<Problem>)> {
     if !path.is_dir() {
-        let message = if path.exists() {
-            format!("`{}` is not a folder of specs", path.display())
-        } else {
-            format!("folder `{}` does not exist", path.display())
-        };
-        return Err(Failure::usage(message)
-            .hint("pass the folder with `--specdir DIR`, or create one with `milepost spec init`"));
+        let path = path.to_owned();
+        return Err(if path.exists() { Error::NotSpecs { path } } else { Error::NoFolder { path } });
     }
     let problems = Problems::default();
     let files = yaml_files(path)?;
     if files.is_empty() {
-        return Err(Failure::usage(format!("no specs found in `{}`", path.display()))
-            .hint("add `.yaml` files to it; `milepost spec init` writes the first one"));
+        return Err(Error::NoSpecs { path: path.to_owned() });
     }
     let mut reader = Reader::new(path, &problems);
     for file in &files {
@@ -106,7 +99,8 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut folders = vec![start.to_owned()];
     while let Some(folder) = folders.pop() {
         let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
-        let entries = std::fs::read_dir(listed).map_err(|error| Failure::unreadable(listed, &error))?;
+        let entries =
+            std::fs::read_dir(listed).map_err(|source| Error::Unreadable { path: listed.to_owned(), source })?;
         for entry in entries {
             let name = entry?.file_name();
             // Hidden files and directories belong to tools.
@@ -243,7 +237,7 @@ impl<'a> Reader<'a> {
     }
 
     fn add(&mut self, name: UnitName, unit: UnitPut, trees: Vec<(TreeSlot, FileSet)>, place: Place) {
-        self.units.push(DeclaredUnit { put: shared::put(name, unit), trees, place });
+        self.units.push(DeclaredUnit { put: super::put(name, unit), trees, place });
     }
 
     fn refer(&mut self, kind: UnitKind, name: &UnitName, by: &str, place: Place) {

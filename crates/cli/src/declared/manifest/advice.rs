@@ -1,28 +1,6 @@
-//! Advice for users whose folder has no manifest.
+//! Values that a new manifest starts with.
 
 use std::path::Path;
-
-use super::FILE_NAME;
-use super::recognise::starter;
-
-/// Suggests a next step, with a starter manifest if the content of the folder is recognised.
-pub fn advice(folder: &Path, verb: &str) -> String {
-    if folder.join("milepost.yml").is_file() {
-        return format!("rename `milepost.yml` to `{FILE_NAME}`");
-    }
-    match starter(folder) {
-        Some(starter) => {
-            let indented: String = starter.manifest.lines().map(|line| format!("    {line}\n")).collect();
-            format!(
-                "run `milepost init {}` to write this manifest, based on the files in the folder:\n\n{indented}",
-                folder.display()
-            )
-        }
-        None => format!(
-            "pass a folder that has one, like `milepost {verb} examples/hello`, or create one with `milepost init`"
-        ),
-    }
-}
 
 /// Derives an app name from the name of the folder.
 pub fn app_name(folder: &Path) -> String {

@@ -9,7 +9,7 @@ use super::super::yaml::{Fields, Key, Node, text};
 use super::super::{TreeSlot, checks};
 use super::package::environment_hint;
 use super::{Found, called};
-use crate::commands::shared::{parse_duration_ms, parse_memory, parse_permission};
+use crate::declared::values::{parse_duration_ms, parse_memory, parse_permission};
 
 pub(super) const KEYS: [&str; 16] = [
     "env",

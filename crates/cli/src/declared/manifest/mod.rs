@@ -23,13 +23,12 @@ use milepost_model::channel::SemVer;
 use milepost_model::unit_put::{ConfigPut, UnitPut};
 use milepost_model::{AppName, UnitKind, UnitName};
 
-use super::problems::{Problems, Sink, failure};
+use super::error::{Error, Result};
+use super::problems::{Problems, Sink};
 use super::yaml::{Content, Documents, Fields, Key, Node, Things, quoted, text};
 use super::{Declared, DeclaredUnit, Place, Pointer, Problem, Reference, Unread};
-use crate::commands::shared;
-use crate::failure::{Failure, Result};
 
-pub use advice::{advice, app_name};
+pub use advice::app_name;
 pub use recognise::starter;
 pub use version::version_of;
 
@@ -71,21 +70,22 @@ impl Location {
         let file = folder.join(FILE_NAME);
         file.is_file().then_some(Self { file, folder })
     }
+
+    fn read(&self) -> Result<String> {
+        std::fs::read_to_string(&self.file).map_err(|source| Error::Unreadable { path: self.file.clone(), source })
+    }
 }
 
 /// Reads the manifest in a folder, or the manifest itself.
 pub fn read_manifest(path: &Path) -> Result<Declared> {
     let (declared, errors) = look_at_manifest(path)?;
-    if errors.is_empty() { Ok(declared) } else { Err(failure(errors, declared.warnings)) }
+    if errors.is_empty() { Ok(declared) } else { Err(Error::Mistakes { errors, warnings: declared.warnings }) }
 }
 
 /// Reads what it can of a manifest, and returns the errors too.
 pub fn look_at_manifest(path: &Path) -> Result<(Declared, Vec<Problem>)> {
-    let location = Location::find(path).ok_or_else(|| {
-        Failure::usage(format!("no `{FILE_NAME}` found in `{}`", path.display()))
-            .hint("pass the folder that contains it, or create one with `milepost init`")
-    })?;
-    let text = std::fs::read_to_string(&location.file).map_err(|error| Failure::unreadable(&location.file, &error))?;
+    let location = Location::find(path).ok_or_else(|| Error::NoManifest { path: path.to_owned() })?;
+    let text = location.read()?;
     Ok(look_at_text(&text, location))
 }
 
@@ -289,7 +289,7 @@ impl<'a> Found<'a> {
         line: u64,
     ) -> &mut DeclaredUnit {
         let place = self.sink.place(line);
-        let unit = DeclaredUnit { put: shared::put(name, unit), trees, place };
+        let unit = DeclaredUnit { put: super::put(name, unit), trees, place };
         let at = self.units.len();
         self.units.push(unit);
         &mut self.units[at]
@@ -340,10 +340,9 @@ fn deployment(fields: &mut Fields<'_>) -> Option<Deployment> {
     Some(Deployment { id, name })
 }
 
-/// The app that the manifest in the current directory specifies, even if other parts are invalid.
-/// It is the default app for commands run there.
-pub fn app_of_this_folder() -> Option<String> {
-    let text = std::fs::read_to_string(FILE_NAME).ok()?;
+/// The app that the manifest in a folder specifies, even if other parts are invalid.
+pub fn app_of(folder: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(folder.join(FILE_NAME)).ok()?;
     let node = Documents::parse(&text).ok()?.nodes.into_iter().next()?;
     let Content::Map(entries) = node.content else { return None };
     let (_, app) = entries.into_iter().find(|(key, _)| key.text == "app")?;

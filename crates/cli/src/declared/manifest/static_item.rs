@@ -4,7 +4,7 @@ use milepost_model::spec::StaticSpec;
 use milepost_model::unit_put::UnitPut;
 use milepost_model::{Digest, UnitKind};
 
-use crate::commands::shared::parse_duration_ms;
+use crate::declared::values::parse_duration_ms;
 
 use super::super::files::{Patterns, check_alone};
 use super::super::yaml::{Content, Fields, Key, Node};

@@ -22,7 +22,7 @@ fn location() -> (Folder, Location) {
 fn parse(text: &str) -> Result<Declared> {
     let (_folder, location) = location();
     let (declared, errors) = look_at_text(text, location);
-    if errors.is_empty() { Ok(declared) } else { Err(failure(errors, Vec::new())) }
+    if errors.is_empty() { Ok(declared) } else { Err(Error::Mistakes { errors, warnings: Vec::new() }) }
 }
 
 /// Checks the mistakes, each as `line: message | hint`.
@@ -31,13 +31,12 @@ fn refused_all(text: &str, expected: &[&str]) {
     let (folder, location) = location();
     let (_, errors) = look_at_text(text, location);
     assert!(!errors.is_empty(), "a manifest that is wrong:\n{text}");
-    let failure = failure(errors, Vec::new());
     let folder = folder.path().display().to_string();
-    let tidy = |(message, hint): &(String, Option<String>)| {
-        let hint = hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
-        format!("{}{hint}", message.strip_prefix("milepost.yaml:").unwrap_or(message)).replace(&folder, "DIR")
+    let tidy = |problem: &Problem| {
+        let hint = problem.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
+        format!("{}: {}{hint}", problem.place.line, problem.message).replace(&folder, "DIR")
     };
-    assert_eq!(failure.mistakes().iter().map(tidy).collect::<Vec<_>>(), expected, "of\n{text}");
+    assert_eq!(errors.iter().map(tidy).collect::<Vec<_>>(), expected, "of\n{text}");
 }
 
 #[track_caller]
@@ -409,7 +408,7 @@ fn finds_references_to_missing_functions() {
     let unknown = format!("{known}timers:\n  t: {{ cron: '0 3 * * *', function: helo }}\n");
     let declared = parse(&unknown).expect("a manifest");
     let unresolved = declared.unresolved();
-    let Problem { place, message, hint } = declared.unknown(unresolved[0], &[], Some("default"));
+    let Problem { place, message, hint, .. } = declared.unknown(unresolved[0], &[], Some("default"));
     assert_eq!(place.to_string(), "milepost.yaml:6");
     assert_eq!(message, "timer `t` refers to function `helo`, which is not in the manifest");
     assert_eq!(hint.as_deref(), Some("did you mean `hello`?"));
@@ -461,7 +460,6 @@ fn suggests_a_manifest_for_known_content() {
     let shop = folder.path().join("My Shop");
     fs::create_dir(&shop).expect("a folder");
     assert!(starter(&shop).is_none());
-    assert!(advice(&shop, "up").contains("milepost up examples/hello"), "{}", advice(&shop, "up"));
     fs::write(shop.join("index.html"), "hi").expect("a file");
     for made in ["index.html", "main.py", "public/index.html"] {
         fs::create_dir_all(shop.join(made).parent().expect("a parent")).expect("a folder");

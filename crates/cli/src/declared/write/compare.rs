@@ -2,42 +2,34 @@
 
 use std::collections::HashMap;
 
-use milepost_client::source::Source;
 use milepost_model::Digest;
 use milepost_model::change::UnitKey;
 use milepost_model::unit_put::{Put, UnitPut};
 
 use super::super::{Declared, DeclaredUnit, FileSet};
 use super::outline::Unsaid;
-use crate::failure::Result;
-use crate::sources;
+use crate::declared::scanner::Scanner;
 
 /// The root digests of all declared files. None for files that cannot be scanned.
-pub async fn roots(declared: &Declared) -> HashMap<FileSet, Option<Digest>> {
+pub async fn roots(scanner: &Scanner, declared: &Declared) -> HashMap<FileSet, Option<Digest>> {
     let mut found = HashMap::new();
     for (_, files) in declared.units.iter().flat_map(|unit| &unit.trees) {
         if !found.contains_key(files) {
-            let root = scan(files).await.ok().and_then(|source| source.root().ok());
+            let root = scanner.files(files).await.ok().and_then(|source| source.root().ok());
             found.insert(files.clone(), root);
         }
     }
     found
 }
 
-pub async fn scan(files: &FileSet) -> Result<Source> {
-    match files {
-        FileSet::Files(selection) => sources::scan(&selection.root, &selection.options()).await,
-        FileSet::Literal { name, bytes } => sources::scan_bytes(name, bytes).await,
-    }
-}
-
 /// What the second reading lacks or has differently.
 pub async fn differences(
+    scanner: &Scanner,
     meant: &Declared,
     meant_roots: &HashMap<FileSet, Option<Digest>>,
     read: &Declared,
 ) -> Vec<Unsaid> {
-    let read_roots = roots(read).await;
+    let read_roots = roots(scanner, read).await;
     let mut found = Vec::new();
     for unit in &meant.units {
         let key = unit.key();

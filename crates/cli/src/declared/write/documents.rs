@@ -6,7 +6,7 @@ use milepost_model::unit_put::{FunctionPut, PackagePut, Put, RoutePut, TargetPut
 use milepost_model::{Selector, UnitKind, UnitName};
 
 use super::yaml::{Entry, Yaml, entry};
-use crate::output::amounts;
+use crate::declared::values as amounts;
 
 /// Fission's default concurrency, which readers treat as not set.
 const FISSION_CONCURRENCY: u32 = 500;

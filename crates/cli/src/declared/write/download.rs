@@ -5,14 +5,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use futures::{StreamExt, TryStreamExt};
-use indicatif::{ProgressBar, ProgressStyle};
 use milepost_client::source::{Source, SourceOptions, ZipLimits};
 use milepost_model::Digest;
 use milepost_model::change::UnitKey;
 
 use super::disk::put_tree;
-use crate::context::Context;
-use crate::failure::{Failure, Result};
+use crate::declared::error::{Error, Result};
+use crate::declared::reporter::Activity;
+use crate::declared::session::Session;
 
 /// Concurrent downloads. The server only packs a few archives at once, for all clients.
 const AT_ONCE: usize = 4;
@@ -29,47 +29,41 @@ pub struct Download {
 }
 
 /// Downloads all of them, and returns the paths of each in the same order.
-pub async fn all(context: &Context<'_>, downloads: &[Download]) -> Result<Vec<BTreeSet<String>>> {
-    let bar =
-        if context.ui.shows_progress() { ProgressBar::new(downloads.len() as u64) } else { ProgressBar::hidden() };
-    if let Ok(style) = ProgressStyle::with_template("Downloading [{bar:30}] {pos}/{len} {msg}") {
-        bar.set_style(style);
-    }
-    let fetched = futures::stream::iter(downloads)
+pub async fn all(session: &Session<'_>, downloads: &[Download]) -> Result<Vec<BTreeSet<String>>> {
+    let shown = session.reporter.begin(Activity::Download);
+    shown.set_total(downloads.len() as u64);
+    futures::stream::iter(downloads)
         .map(|download| {
-            let bar = &bar;
+            let shown = &shown;
             async move {
-                bar.set_message(download.key.to_string());
-                let paths = one(context, download).await?;
-                bar.inc(1);
-                Ok::<_, Failure>(paths)
+                shown.set_item(&download.key.to_string());
+                let paths = one(session, download).await?;
+                shown.advance(1);
+                Ok::<_, Error>(paths)
             }
         })
         .buffered(AT_ONCE)
         .try_collect()
-        .await;
-    bar.finish_and_clear();
-    fetched
+        .await
 }
 
-async fn one(context: &Context<'_>, download: &Download) -> Result<BTreeSet<String>> {
+async fn one(session: &Session<'_>, download: &Download) -> Result<BTreeSet<String>> {
     let Download { key, number, part, root, to } = download.clone();
-    let response = context.client.version_download(&context.app, &key, &number.to_string(), part).await?;
+    let response = session.client.version_download(session.app, &key, &number.to_string(), part).await?;
     let mut zip = tempfile::NamedTempFile::new()?;
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
-        zip.write_all(&chunk.map_err(|error| Failure::new("the download was interrupted").caused_by(&error))?)?;
+        zip.write_all(&chunk.map_err(|error| Error::Interrupted(Box::new(error)))?)?;
     }
     let unpacked = tokio::task::spawn_blocking(move || {
         let source = Source::open(zip.path(), &options(), None)?;
         if source.root()? != root {
-            let message = format!("the downloaded files of {key}, version {number}, do not match their digest");
-            return Err(Failure::new(message).hint("run `milepost doctor`: the server's storage may be damaged"));
+            return Err(Error::WrongDigest { key, number });
         }
         put_tree(&source, &to)?;
         Ok(source.tree()?.iter().map(|(path, _)| path.to_owned()).collect())
     });
-    unpacked.await.map_err(|error| Failure::new("could not unpack the files").caused_by(&error))?
+    unpacked.await.map_err(|source| Error::Stopped { task: "unpacking the files", source })?
 }
 
 /// No limits on archives from the server: the digest is verified.

@@ -6,7 +6,7 @@ use milepost_model::unit_put::{FunctionPut, PackagePut, ScalePut};
 
 use super::outline::{OutlineUnit, Unsaid, build, patterns};
 use super::yaml::{Entry, Yaml, entry};
-use crate::output::amounts;
+use crate::declared::values as amounts;
 
 pub fn function(
     put: &FunctionPut,

@@ -14,8 +14,8 @@ mod paths;
 mod triggers;
 mod yaml;
 
-pub use compare::{differences, roots, scan};
-pub use disk::{failed, write_new, write_told};
+pub use compare::{differences, roots};
+pub use disk::{failed, write_new};
 pub use documents::{Archives, Documents, file_name as spec_file_name, object_name};
 pub use download::{Download, all as download_all};
 pub use of_app::{Fetched, Held, downloads, outline as of_app, owners};

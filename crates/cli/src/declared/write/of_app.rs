@@ -13,7 +13,6 @@ use milepost_model::{Digest, Selector, UnitKind, UnitName, UnitSpec, build};
 use super::super::TreeSlot;
 use super::download::Download;
 use super::outline::{Files, Outline, OutlineUnit, Unsaid};
-use crate::commands::shared;
 
 /// A unit in an app version.
 #[derive(Debug, Clone)]
@@ -137,7 +136,7 @@ impl Writer<'_> {
                 (UnitPut::Timer(TimerPut { cron, zone, target: target(&timer.target) }), Vec::new())
             }
         };
-        let mut put = shared::put(held.key.name.clone(), unit);
+        let mut put = crate::declared::put(held.key.name.clone(), unit);
         if held.key.kind == UnitKind::Function && !held.description.is_empty() {
             put.description = Some(held.description.clone());
         }

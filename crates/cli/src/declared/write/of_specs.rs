@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use milepost_client::source::Source;
 
 use super::super::{Declared, DeclaredUnit, FileSet, Selection, TreeSlot};
-use super::compare::scan;
 use super::disk::{failed, put_tree};
 use super::outline::{Files, Outline, OutlineUnit, Unsaid};
 use super::paths::{absolute, relative, takes};
-use crate::failure::{Failure, Result};
+use crate::declared::error::{Error, Result};
+use crate::declared::scanner::Scanner;
 
 /// The folder next to the manifest for files that had no path.
 pub const COPIES: &str = "imported";
@@ -30,7 +30,7 @@ pub struct Copy {
 }
 
 /// `folder` is the absolute path of the folder of the manifest, and `name` its file name.
-pub async fn of_specs(declared: &Declared, folder: &Path, name: &str) -> Result<Sheet> {
+pub async fn of_specs(scanner: &Scanner, declared: &Declared, folder: &Path, name: &str) -> Result<Sheet> {
     let mut sheet = Sheet { outline: Outline::default(), copies: Vec::new(), notes: Vec::new() };
     sheet.outline.app.clone_from(&declared.app);
     sheet.outline.deployment = Some(declared.deployment.clone());
@@ -38,7 +38,7 @@ pub async fn of_specs(declared: &Declared, folder: &Path, name: &str) -> Result<
     for unit in &declared.units {
         let mut files = Vec::new();
         for (slot, set) in &unit.trees {
-            files.push((*slot, sheet.files(unit, *slot, set, folder).await?));
+            files.push((*slot, sheet.files(scanner, unit, *slot, set, folder).await?));
         }
         units.push(OutlineUnit { put: unit.put.clone(), files });
     }
@@ -63,7 +63,14 @@ pub async fn of_specs(declared: &Declared, folder: &Path, name: &str) -> Result<
 }
 
 impl Sheet {
-    async fn files(&mut self, unit: &DeclaredUnit, slot: TreeSlot, set: &FileSet, folder: &Path) -> Result<Files> {
+    async fn files(
+        &mut self,
+        scanner: &Scanner,
+        unit: &DeclaredUnit,
+        slot: TreeSlot,
+        set: &FileSet,
+        folder: &Path,
+    ) -> Result<Files> {
         match set {
             FileSet::Files(Selection { root, include, exclude, documents, .. }) => {
                 let everything = include.as_slice() == ["**"];
@@ -71,26 +78,24 @@ impl Sheet {
                 // A manifest has `include` and `exclude` for only one of the two.
                 let second = slot == TreeSlot::Deployment && unit.trees.len() > 1;
                 if second && (!include.is_empty() || !exclude.is_empty()) {
-                    let files = self.copy(unit, slot, set).await?;
+                    let files = self.copy(scanner, unit, slot, set).await?;
                     let message = format!("its prebuilt files were copied to `{}`", files.path);
                     self.notes.push(Unsaid { key: unit.key(), message });
                     return Ok(files);
                 }
-                let path = relative(folder, &absolute(root)?).ok_or_else(|| {
-                    let message = format!("{}: the path `{}` is not valid UTF-8", unit.place, root.display());
-                    Failure::new(message).hint("rename it: a manifest can only contain UTF-8 paths")
-                })?;
+                let unfit = || Error::NotUtf8 { place: unit.place.clone(), path: root.clone() };
+                let path = relative(folder, &absolute(root)?).ok_or_else(unfit)?;
                 // Reading the manifest excludes the manifest itself, but not the specs.
                 let taken = |pattern: &&String| takes(&include, &pattern.trim_start_matches('/').replace("**/*", "x"));
                 let exclude = exclude.iter().chain(documents.iter().filter(taken)).cloned().collect();
                 Ok(Files { path, include, exclude })
             }
-            FileSet::Literal { .. } => self.copy(unit, slot, set).await,
+            FileSet::Literal { .. } => self.copy(scanner, unit, slot, set).await,
         }
     }
 
-    async fn copy(&mut self, unit: &DeclaredUnit, slot: TreeSlot, set: &FileSet) -> Result<Files> {
-        let source = scan(set).await?;
+    async fn copy(&mut self, scanner: &Scanner, unit: &DeclaredUnit, slot: TreeSlot, set: &FileSet) -> Result<Files> {
+        let source = scanner.files(set).await?;
         let mut to = Path::new(COPIES).join(unit.put.name.as_str());
         if unit.trees.len() > 1 {
             to.push(if slot == TreeSlot::Source { "source" } else { "deployment" });
@@ -112,10 +117,9 @@ impl Sheet {
             return Ok(0);
         }
         if let Some(copy) = self.copies.iter().find(|copy| folder.join(&copy.to).symlink_metadata().is_ok()) {
-            return Err(Failure::usage(format!("`{}` already exists", copy.to.display()))
-                .hint("remove it, or write the manifest to another folder with `--out FILE`"));
+            return Err(Error::Exists { path: copy.to.clone() });
         }
-        let scratch = tempfile::tempdir_in(folder).map_err(|error| failed(folder, &error))?;
+        let scratch = tempfile::tempdir_in(folder).map_err(|error| failed(folder, error))?;
         let mut files = 0;
         for copy in &self.copies {
             files += put_tree(&copy.source, &scratch.path().join(&copy.to))?;
@@ -123,9 +127,9 @@ impl Sheet {
         for copy in &self.copies {
             let place = folder.join(&copy.to);
             if let Some(parent) = place.parent() {
-                std::fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
+                std::fs::create_dir_all(parent).map_err(|error| failed(parent, error))?;
             }
-            std::fs::rename(scratch.path().join(&copy.to), &place).map_err(|error| failed(&place, &error))?;
+            std::fs::rename(scratch.path().join(&copy.to), &place).map_err(|error| failed(&place, error))?;
         }
         Ok(files)
     }

@@ -5,7 +5,7 @@ use milepost_model::spec::{DEFAULT_INDEX, EnvironmentSpec, StaticSpec};
 use milepost_model::unit_put::{PackagePut, Put, UnitPut};
 use milepost_model::{AppName, Selector, UnitName};
 
-use crate::output::amounts;
+use crate::declared::values as amounts;
 
 use super::super::TreeSlot;
 use super::super::manifest::FILE_NAME;
