@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use milepost_client::Client;
 use milepost_client::api::ServerFile;
+use milepost_declared::manifest;
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::{AppName, ChangeOutcome, UnitKind, UnitName};
 
 use crate::args::Global;
-use crate::declared::manifest;
 use crate::failure::{Failure, Result};
 use crate::folders::Terminal;
 use crate::output::Ui;

@@ -8,7 +8,6 @@
 mod args;
 mod commands;
 mod context;
-mod declared;
 mod failure;
 mod folders;
 mod output;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use clap::Args;
 use milepost_client::UploadSummary;
 use milepost_client::source::{Source, SourceOptions};
+use milepost_declared::reporter::Progress as _;
 use milepost_model::Digest;
 
 use crate::context::Context;
-use crate::declared::reporter::Progress as _;
 use crate::failure::{Failure, Result};
 use crate::folders::{bytes_bar, scanner};
 

@@ -25,7 +25,7 @@ use project::{BUILD, Project, says_word};
 use seed::own_package;
 use stage::Stage;
 
-const SCENARIO_2: &str = include_str!("../src/declared/fission/seed_003/scenario_2.yaml");
+const SCENARIO_2: &str = include_str!("../../declared/src/fission/seed_003/scenario_2.yaml");
 
 pub fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use futures::{StreamExt, TryStreamExt};
 use milepost_client::ClientError;
+use milepost_declared::manifest::FILE_NAME;
+use milepost_declared::write::{self, Download, Fetched, Held, Unsaid, absolute, failed, write_new};
+use milepost_declared::{Declared, Pointer, Scanner, Session};
 use milepost_model::change::UnitKey;
 use milepost_model::snapshot::{AppObject, AppVersion, Unit, Version};
 use milepost_model::{AppName, Selector, UnitKind, UnitSpec};
 use serde_json::json;
 
 use crate::context::Context;
-use crate::declared::manifest::FILE_NAME;
-use crate::declared::write::{self, Download, Fetched, Held, Unsaid, absolute, failed, write_new};
-use crate::declared::{self, Declared, Pointer, Scanner, Session};
 use crate::failure::{Failure, Result};
 use crate::folders::{Terminal, stoppable};
 
@@ -107,7 +107,7 @@ async fn export(context: &Context<'_>, session: &Session<'_>, dir: &Path, at: &s
     put_in_place(&folder, &whole).map_err(|error| failed(dir, error))?;
     drop(scratch);
 
-    let read = declared::read_manifest(dir)?;
+    let read = milepost_declared::read_manifest(dir)?;
     warnings.extend(only_in_this_app(&read));
     warnings.extend(other_files(session.scanner, &read, &downloads, &paths).await);
     let files = paths.iter().map(BTreeSet::len).sum();

@@ -1,13 +1,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use milepost_declared::manifest::FILE_NAME;
+use milepost_declared::write::{self, Unsaid, absolute, write_new};
+use milepost_declared::{Declared, Place, Problem, fission};
 use milepost_model::AppName;
 use serde_json::json;
 
 use super::spec::FolderArgs;
-use crate::declared::manifest::FILE_NAME;
-use crate::declared::write::{self, Unsaid, absolute, write_new};
-use crate::declared::{self, Declared, Place, Problem, fission};
 use crate::failure::{Failure, Result};
 use crate::folders::{hint, mistakes, scanner};
 use crate::output::Ui;
@@ -36,7 +36,7 @@ pub async fn run(ui: &Ui, args: ImportArgs, app: Option<AppName>) -> Result<()> 
     if app.is_some() {
         declared.app = app;
     }
-    let wrong = if args.allow_outside { Vec::new() } else { declared::bounds::outside(&declared) };
+    let wrong = if args.allow_outside { Vec::new() } else { milepost_declared::bounds::outside(&declared) };
     if !wrong.is_empty() {
         return Err(mistakes(wrong, declared.warnings));
     }
@@ -67,7 +67,7 @@ pub async fn run(ui: &Ui, args: ImportArgs, app: Option<AppName>) -> Result<()> 
     let files = sheet.place_copies(&whole)?;
     write_new(&out, &text)?;
 
-    let read = declared::read_manifest(&out)?;
+    let read = milepost_declared::read_manifest(&out)?;
     let mut lost: Vec<Problem> = declared.warnings.iter().chain(&declared.notes).cloned().collect();
     let more = write::differences(&scanner, &declared, &roots, &read).await;
     // A unit that a manifest cannot express also differs: it is reported once.

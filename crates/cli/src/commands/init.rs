@@ -1,9 +1,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use milepost_declared::manifest::{self, FILE_NAME};
 use milepost_model::AppName;
 
-use crate::declared::manifest::{self, FILE_NAME};
 use crate::failure::{Failure, Result};
 use crate::folders::write_told;
 use crate::output::Ui;

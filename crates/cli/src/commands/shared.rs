@@ -1,6 +1,7 @@
 //! Options and helpers shared by many commands.
 
 use clap::Args;
+use milepost_declared::apply::ChangeOptions;
 use milepost_model::base::Base;
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::snapshot::Unit;
@@ -9,13 +10,12 @@ use milepost_model::{ChangeOutcome, Label, UnitKind, UnitName};
 
 use super::checked::{self, CheckArgs};
 use crate::context::{Context, Unattended, unit_key};
-use crate::declared::apply::ChangeOptions;
 use crate::failure::Result;
 use crate::folders::Terminal;
 use crate::output::{Table, age, outcome_name, outcome_table};
 
-pub use crate::declared::put;
-pub use crate::declared::values::{parse_duration_ms, parse_memory, parse_permission};
+pub use milepost_declared::put;
+pub use milepost_declared::values::{parse_duration_ms, parse_memory, parse_permission};
 
 /// Options of commands that change units.
 #[derive(Debug, Clone, Default, Args)]

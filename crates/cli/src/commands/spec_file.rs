@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use milepost_declared::fission;
+use milepost_declared::write::{Archives, Documents, absolute, failed, object_name, relative, spec_file_name};
 use milepost_model::change::UnitKey;
 use milepost_model::unit_put::{Put, UnitPut};
 
-use crate::declared::fission;
-use crate::declared::write::{Archives, Documents, absolute, failed, object_name, relative, spec_file_name};
 use crate::failure::{Failure, Result};
 use crate::output::{Ui, print_data};
 use crate::sources::CodeArgs;

@@ -6,10 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use milepost_declared::reporter::Builds;
 use milepost_model::UnitName;
 use milepost_model::build::BuildEvent;
 
-use crate::declared::reporter::Builds;
 use crate::output::{Ui, printable};
 
 /// How many lines of a failed build are shown.

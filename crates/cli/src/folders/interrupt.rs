@@ -3,10 +3,10 @@
 use std::future::Future;
 use std::time::Duration;
 
+use milepost_declared::InFlight;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::declared::InFlight;
 use crate::failure::Result;
 use crate::output::Ui;
 

@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use milepost_client::UploadSummary;
+use milepost_declared::apply::{self, Applied, Options};
+use milepost_declared::reporter::{Activity, Answer, Builds, Event, Progress, Question, Reporter};
+use milepost_declared::{Declared, InFlight, Scanner, Session};
 
 use crate::context::{Context, cache_folder};
-use crate::declared::apply::{self, Applied, Options};
-use crate::declared::reporter::{Activity, Answer, Builds, Event, Progress, Question, Reporter};
-use crate::declared::{Declared, InFlight, Scanner, Session};
 use crate::failure::Result;
 
 pub use interrupt::stoppable;

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use milepost_declared::manifest::{self, FILE_NAME, starter};
+use milepost_declared::{Error, Next, Problem};
+
 use crate::context::DEFAULT_APP;
-use crate::declared::manifest::{self, FILE_NAME, starter};
-use crate::declared::{Error, Next, Problem};
 use crate::failure::Failure;
 
 impl From<Error> for Failure {

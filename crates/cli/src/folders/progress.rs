@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use milepost_declared::reporter::{Activity, Progress};
 use milepost_model::UnitPut;
 use milepost_model::change::Change;
 
-use crate::declared::reporter::{Activity, Progress};
 use crate::output::Ui;
 
 /// Cleared when dropped.

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use milepost_client::source::Source;
+use milepost_declared::{apply, write};
 use milepost_model::change::Change;
 
 use super::Terminal;
 use super::interrupt::stoppable;
 use crate::commands::shared;
 use crate::context::Context;
-use crate::declared::{apply, write};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 

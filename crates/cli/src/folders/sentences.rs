@@ -1,9 +1,9 @@
 //! What an apply would undo or overwrite, as one sentence each.
 
+use milepost_declared::apply::Overwritten;
 use milepost_model::base::HandEdit;
 use milepost_model::change::UnitKey;
 
-use crate::declared::apply::Overwritten;
 use crate::output::{local, printable, reason_lines};
 
 pub fn hand_edit(edit: &HandEdit) -> String {

@@ -1,11 +1,11 @@
 //! Messages about a folder and the result of its apply.
 
 use milepost_client::source::Ignored;
+use milepost_declared::apply::Applied;
+use milepost_declared::{Declared, Problem};
 
 use super::phrase::{app_option, hint};
 use crate::context::Context;
-use crate::declared::apply::Applied;
-use crate::declared::{Declared, Problem};
 use crate::failure::Result;
 use crate::output::{Ui, outcome_name, plan_table, printable};
 

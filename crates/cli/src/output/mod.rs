@@ -14,11 +14,11 @@ use serde::Serialize;
 use crate::args::{Format, Global};
 use crate::failure::{Failure, Result};
 
-pub use crate::declared::values as amounts;
 pub use changes::{outcome_name, outcome_table, plan_table, plan_text};
 pub use diffs::{Listed, diff_text, diff_text_of, line_diffs, reason_lines};
 pub use foreign::{Lines, harmless, harmless_json};
 pub use git::{git_short, git_whole};
+pub use milepost_declared::values as amounts;
 pub use table::{Table, printable};
 pub use time::{age, local, parse_moment};
 

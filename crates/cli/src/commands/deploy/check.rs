@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use milepost_declared::apply::unreadable_files;
+use milepost_declared::lookup::{LookedUp, look_up};
+use milepost_declared::{Declared, Problem};
 use milepost_model::UnitKind;
 
 use super::agreed_app;
 use crate::args::Global;
 use crate::context::Context;
-use crate::declared::apply::unreadable_files;
-use crate::declared::lookup::{LookedUp, look_up};
-use crate::declared::{Declared, Problem};
 use crate::failure::{Failure, Result};
 use crate::folders::{Terminal, scanner};
 use crate::output::Ui;

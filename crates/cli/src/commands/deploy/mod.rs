@@ -3,13 +3,13 @@ pub mod check;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use milepost_declared::apply::{Applied, HandEdits, Options};
+use milepost_declared::{Declared, Problem, bounds, manifest};
 use milepost_model::release::Release;
 
 use super::shared::{ChangeArgs, told_check};
 use crate::args::Global;
 use crate::context::Context;
-use crate::declared::apply::{Applied, HandEdits, Options};
-use crate::declared::{Declared, Problem, bounds, manifest};
 use crate::failure::{Failure, Result};
 use crate::folders::{Terminal, advice, mistakes, tell};
 use crate::output::Ui;

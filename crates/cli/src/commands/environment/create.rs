@@ -1,6 +1,8 @@
 use std::str::FromStr;
 
 use clap::Args;
+use milepost_declared::fission;
+use milepost_declared::write::Archives;
 use milepost_model::UnitKind;
 use milepost_model::spec::{EnvironmentSpec, Runtime, STDIO, UnknownRuntime};
 use milepost_model::unit_put::{Put, PutOnly, UnitPut};
@@ -8,8 +10,6 @@ use milepost_model::unit_put::{Put, PutOnly, UnitPut};
 use crate::commands::shared::{self, ChangeArgs, NameArgs, parse_pair};
 use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::Context;
-use crate::declared::fission;
-use crate::declared::write::Archives;
 use crate::failure;
 use crate::output::Ui;
 

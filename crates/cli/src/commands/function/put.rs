@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use milepost_client::source::Source;
+use milepost_declared::checks;
 use milepost_model::spec::FunctionPermission;
 use milepost_model::unit_put::{FunctionPut, PackagePut, Put, PutOnly, ScalePut, UnitPut, VersionRef};
 use milepost_model::{GroupName, Selector, UnitKind, UnitName};
@@ -12,7 +13,6 @@ use crate::commands::shared::{
     self, ChangeArgs, NameArgs, parse_duration_ms, parse_label, parse_memory, parse_pair, parse_permission,
 };
 use crate::context::Context;
-use crate::declared::checks;
 use crate::failure::{Failure, Result};
 use crate::sources::CodeArgs;
 

@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
+use milepost_declared::write::Archives;
 use milepost_model::UnitKind;
 use milepost_model::unit_put::{Put, PutOnly, RoutePut, UnitPut};
 
 use crate::commands::shared::{self, ChangeArgs, TargetArgs};
 use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::{Context, unit_key};
-use crate::declared::write::Archives;
 use crate::failure::Result;
 use crate::output::Ui;
 

@@ -1,4 +1,5 @@
 use clap::Args;
+use milepost_declared::write::object_name;
 use milepost_model::UnitName;
 use milepost_model::unit_put::PutOnly;
 
@@ -7,7 +8,6 @@ use super::put::PackageArgs;
 use crate::commands::shared::ChangeArgs;
 use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::Context;
-use crate::declared::write::object_name;
 use crate::failure::{Failure, Result};
 use crate::folders;
 use crate::output::Ui;

@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use milepost_client::ClientError;
+use milepost_declared::apply::differs::{self, Compared};
+use milepost_declared::files::shown;
+use milepost_declared::{Declared, look_at_manifest};
 use milepost_model::Code;
 
 use crate::args::Global;
 use crate::commands::deploy::with_app;
 use crate::context::Context;
-use crate::declared::apply::differs::{self, Compared};
-use crate::declared::files::shown;
-use crate::declared::{Declared, look_at_manifest};
 use crate::failure::{Failure, Result};
 use crate::folders::{Terminal, mistakes};
 

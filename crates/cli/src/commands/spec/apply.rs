@@ -1,11 +1,11 @@
 use clap::Args;
+use milepost_declared::apply::HandEdits;
+use milepost_declared::fission;
 
 use super::FolderArgs;
 use crate::args::Global;
 use crate::commands::deploy::{DeclareArgs, apply_declared};
 use crate::commands::shared::ChangeArgs;
-use crate::declared::apply::HandEdits;
-use crate::declared::fission;
 use crate::failure::Result;
 use crate::output::Ui;
 

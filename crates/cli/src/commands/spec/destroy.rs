@@ -1,5 +1,6 @@
 use clap::Args;
 use milepost_client::ClientError;
+use milepost_declared::{apply, fission};
 use milepost_model::change::{Declaration, UnitAction};
 
 use super::FolderArgs;
@@ -7,7 +8,6 @@ use crate::args::Global;
 use crate::commands::deploy::agreed_app;
 use crate::commands::shared::{ChangeArgs, told_check};
 use crate::context::{Context, Unattended};
-use crate::declared::{apply, fission};
 use crate::failure::Result;
 use crate::folders::mistakes;
 use crate::output::{Ui, outcome_name, outcome_table, plan_text};

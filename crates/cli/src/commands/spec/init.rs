@@ -1,8 +1,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use milepost_declared::manifest::app_name;
 
-use crate::declared::manifest::app_name;
 use crate::failure::{Failure, Result};
 use crate::folders::write_told;
 use crate::output::Ui;

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clap::Args;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use milepost_client::ClientError;
+use milepost_declared::fission;
 use milepost_model::change::{Deployment, GitFacts};
 use milepost_model::event::EventKind;
 use milepost_model::snapshot::AppVersion;
@@ -13,7 +14,6 @@ use super::{FolderArgs, owned};
 use crate::args::Global;
 use crate::commands::deploy::agreed_app;
 use crate::context::Context;
-use crate::declared::fission;
 use crate::failure::Result;
 use crate::output::{Table, Ui, git_short};
 

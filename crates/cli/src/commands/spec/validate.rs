@@ -1,11 +1,11 @@
 use clap::Args;
+use milepost_declared::{bounds, fission};
 use milepost_model::change::UnitKey;
 use serde_json::json;
 
 use super::FolderArgs;
 use crate::args::Global;
 use crate::commands::deploy::{agreed_app, check};
-use crate::declared::{bounds, fission};
 use crate::failure::Result;
 use crate::folders::{mistakes, tell};
 use crate::output::Ui;

@@ -1,11 +1,11 @@
 use clap::Args;
+use milepost_declared::write::Archives;
 use milepost_model::UnitKind;
 use milepost_model::unit_put::{Put, PutOnly, TimerPut, UnitPut};
 
 use crate::commands::shared::{self, ChangeArgs, NameArgs, TargetArgs};
 use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::Context;
-use crate::declared::write::Archives;
 use crate::failure::Result;
 use crate::output::Ui;
 

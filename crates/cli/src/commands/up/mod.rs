@@ -5,6 +5,7 @@ mod watch;
 use std::path::PathBuf;
 
 use clap::Args;
+use milepost_declared::apply::HandEdits;
 use milepost_model::base::Base;
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +14,6 @@ use super::deploy::{agreed_app, look_at_manifest, without_mistakes};
 use super::shared::{ChangeArgs, parse_base};
 use crate::args::Global;
 use crate::context::Context;
-use crate::declared::apply::HandEdits;
 use crate::failure::{Failure, Result};
 use crate::folders::tell;
 use crate::output::Ui;

@@ -4,6 +4,8 @@ use std::time::Instant;
 
 use milepost_client::api::LogEntry;
 use milepost_client::{ClientError, LogQuery, LogStream};
+use milepost_declared::Declared;
+use milepost_declared::apply::{Applied, HandEdits, Options};
 use tokio_util::sync::CancellationToken;
 
 use super::watch::{Saved, Watcher};
@@ -12,8 +14,6 @@ use crate::commands::deploy;
 use crate::commands::logs::{Detail, LogPrinter};
 use crate::commands::shared::{ChangeArgs, told_check};
 use crate::context::Context;
-use crate::declared::apply::{Applied, HandEdits, Options};
-use crate::declared::{self, Declared};
 use crate::failure::{Failure, Result};
 use crate::folders::{Terminal, tell};
 use crate::output::{harmless, outcome_table, print_data};
@@ -166,7 +166,7 @@ async fn redeploy(
 ) -> Result<bool> {
     let allow_outside = plan.allow_outside;
     if saved.manifest {
-        let read = declared::look_at_manifest(&declared.origin)?;
+        let read = milepost_declared::look_at_manifest(&declared.origin)?;
         let read = deploy::without_mistakes(context.ui, global, read, (false, allow_outside)).await?;
         tell::warnings(context.ui, &read);
         let app = deploy::with_app(global, &read).app;

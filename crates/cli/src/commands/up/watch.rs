@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use milepost_declared::Declared;
+use milepost_declared::files::LITTER;
 use notify::event::{AccessKind, AccessMode};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
-use crate::declared::Declared;
-use crate::declared::files::LITTER;
 use crate::failure::{Failure, Result};
 
 /// Waits this long for further events: editors write a file in several steps, and save several
