@@ -14,8 +14,6 @@ pub mod fission;
 mod in_flight;
 pub mod lookup;
 pub mod manifest;
-#[cfg(test)]
-mod mistakes;
 mod over_plan;
 mod problems;
 pub mod reporter;

@@ -1,6 +1,7 @@
 //! `milepost.yaml`.
 
-use super::super::manifest::look_at_manifest;
+use milepost_declared::look_at_manifest;
+
 use super::{Mistake, Subject, error};
 
 pub const SUBJECT: Subject = Subject {

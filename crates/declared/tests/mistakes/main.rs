@@ -2,18 +2,22 @@
 //! single mistakes, and random combinations of them. A combination must report exactly what its
 //! mistakes report alone.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "test code: a step that fails ends the test")]
+
+mod folder;
 mod forms_of_manifests;
 mod forms_of_specs;
 mod of_manifests;
 mod of_specs;
+mod of_triggers;
 
 use std::collections::BTreeMap;
 
+use milepost_declared::Problem;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 
-use super::Problem;
-use super::testing::Folder;
+use folder::Folder;
 
 /// The files of a folder by path.
 type Texts = BTreeMap<&'static str, String>;
