@@ -2,6 +2,8 @@
 
 use milepost_model::Refusal;
 
+use crate::ops::qinling::held::V1Held;
+
 pub type Result<T, E = CatalogError> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
@@ -9,6 +11,10 @@ pub enum CatalogError {
     /// The request is invalid. The text is meant for the user who sent it.
     #[error(transparent)]
     Refused(#[from] Box<Refusal>),
+    /// Something still uses what an OpenStack client deletes or changes. The interface has its own
+    /// phrases for it.
+    #[error(transparent)]
+    Held(#[from] Box<V1Held>),
     #[error("could not {doing}")]
     Database {
         doing: String,

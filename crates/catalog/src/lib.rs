@@ -57,6 +57,7 @@ pub use ops::live::Rollback;
 pub use ops::live::{LiveTarget, RollbackInput};
 pub use ops::qinling::change::V1Change;
 pub use ops::qinling::delete::V1Thing;
+pub use ops::qinling::held::{V1Held, V1Holder, V1Kept};
 pub use ops::rekey::RekeyedSecret;
 pub use ops::webhook::{CalledWebhook, SecretChange};
 pub use read::{App, AtMoment, DeploymentUnits, Known, Page, PageOf};

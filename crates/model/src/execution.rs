@@ -73,6 +73,9 @@ pub struct Execution {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
     pub result: Option<RawJson>,
+    /// What went wrong in the function, for interfaces with their own words for it.
+    #[serde(skip)]
+    pub failure: Option<Failure>,
     /// A large input or result was left out because this is part of a list.
     #[serde(default, skip_serializing_if = "is_false")]
     pub shortened: bool,
@@ -130,6 +133,28 @@ pub struct Attempt {
     /// None while the attempt runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<AttemptEnd>,
+}
+
+/// What went wrong in a function, as data: a front end phrases it without reading the text of the
+/// result. Stored with the execution.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Failure {
+    /// No response, or no more of it, within the function's time.
+    TimedOut,
+    /// The function reached its limit of memory or of processes, or the kernel killed it.
+    Exhausted,
+    /// The process ended.
+    Crashed {
+        /// The response had begun.
+        begun: bool,
+        how: String,
+    },
+    /// The function raised an exception.
+    Threw {
+        /// The message without the name of the exception.
+        text: String,
+    },
 }
 
 /// What started an execution.

@@ -33,9 +33,9 @@ pub enum CallError {
     #[error("the function's code could not be fetched: {reason}")]
     NotFetched { reason: String },
     #[error("the function's process ended before it answered ({how})")]
-    Crashed { how: String },
-    #[error("the function threw: {message}")]
-    Threw { message: String },
+    Crashed { how: Ended },
+    #[error("the function threw: {0}")]
+    Threw(Thrown),
     #[error("the function answered what is not a response: {problem}")]
     Malformed { problem: String },
     #[error("the request's body could not be read: {problem}")]
@@ -51,7 +51,7 @@ impl CallError {
             Self::Busy { .. } | Self::NotReady { .. } | Self::NotFetched { .. } | Self::Stopping => 503,
             Self::TimedOut { .. } => 504,
             Self::Crashed { .. } | Self::Malformed { .. } => 502,
-            Self::Threw { .. } => 500,
+            Self::Threw(_) => 500,
             Self::RequestBody { too_large, .. } => {
                 if *too_large {
                     413
@@ -69,11 +69,52 @@ impl CallError {
             Self::TimedOut { .. } => "function_timeout",
             Self::NotReady { .. } | Self::NotFetched { .. } => "function_not_ready",
             Self::Crashed { .. } => "function_crashed",
-            Self::Threw { .. } => "function_failed",
+            Self::Threw(_) => "function_failed",
             Self::Malformed { .. } => "function_malformed_response",
             Self::RequestBody { .. } => "request_body",
             Self::Stopping => "server_stopping",
         }
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ended {
+    pub how: String,
+    /// It was killed, by the kernel or at a limit, and did not exit by itself.
+    pub killed: bool,
+}
+
+impl Ended {
+    pub(crate) fn exited(how: impl Into<String>) -> Self {
+        Self { how: how.into(), killed: false }
+    }
+
+    pub(crate) fn killed(how: impl Into<String>) -> Self {
+        Self { how: how.into(), killed: true }
+    }
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.how)
+    }
+}
+
+/// An exception of a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thrown {
+    /// One line, with the name of the exception.
+    pub message: String,
+    /// The exception's own text, without its name.
+    pub text: String,
+    /// The function reached its limit of memory or of processes.
+    pub exhausted: bool,
+}
+
+impl std::fmt::Display for Thrown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::call::{CallContext, CallError};
+use crate::call::{CallContext, CallError, Ended, Thrown};
 use crate::function::Function;
 
 pub trait Executor: Send + Sync + 'static {
@@ -138,9 +138,9 @@ pub enum BodyError {
     #[error("the function sent nothing more for {} s", after.as_secs_f64())]
     TimedOut { after: std::time::Duration },
     #[error("the function's process ended in the middle of its response ({how})")]
-    Crashed { how: String },
-    #[error("the function threw in the middle of its response: {message}")]
-    Threw { message: String },
+    Crashed { how: Ended },
+    #[error("the function threw in the middle of its response: {0}")]
+    Threw(Thrown),
     #[error("the function broke its response: {problem}")]
     Malformed { problem: String },
 }

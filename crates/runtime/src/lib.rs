@@ -22,7 +22,7 @@ pub mod sandbox;
 mod settings;
 
 pub use build::{BuildFailure, BuildOrder, BuildRoom, DiskLimit, sweep_build_caches};
-pub use call::{CallContext, CallError};
+pub use call::{CallContext, CallError, Ended, Thrown};
 pub use executor::BodyError;
 pub use function::{Function, SealedValue};
 pub use host::{Host, HostError, LogLine, LogSource, Package};

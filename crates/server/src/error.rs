@@ -26,6 +26,8 @@ impl From<CatalogError> for ApiError {
     fn from(error: CatalogError) -> Self {
         match error {
             CatalogError::Refused(refusal) => Self(*refusal),
+            // Only the OpenStack interface makes such requests, and it phrases this itself.
+            CatalogError::Held(held) => Self(Refusal::new(Code::InUse, format!("{held}."))),
             error @ CatalogError::Database { .. } => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the database failed");
                 Self(

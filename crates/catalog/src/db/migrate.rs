@@ -78,6 +78,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0011_confined_installs.sql"),
         postgres: include_str!("../../migrations/postgres/0011_confined_installs.sql"),
     },
+    Migration {
+        number: 12,
+        name: "failures",
+        sqlite: include_str!("../../migrations/sqlite/0012_failures.sql"),
+        postgres: include_str!("../../migrations/postgres/0012_failures.sql"),
+    },
 ];
 
 /// Key of the advisory lock. Arbitrary, but unlikely to be used by another program.

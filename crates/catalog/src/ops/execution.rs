@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use milepost_model::execution::{
-    Attempt, Cause, CauseKind, ExecutedVersion, Execution, ExecutionStatus, MAX_LOG, NewExecution,
+    Attempt, Cause, CauseKind, ExecutedVersion, Execution, ExecutionStatus, Failure, MAX_LOG, NewExecution,
 };
 use milepost_model::{AppName, Code, PlanName, RawJson, Refusal, UnitKind};
 
@@ -51,6 +51,7 @@ pub struct Finish {
     /// One of the four final statuses.
     pub status: ExecutionStatus,
     pub result: Option<RawJson>,
+    pub failure: Option<Failure>,
     /// Only the end of an oversized log is kept.
     pub log: String,
     pub duration_ms: i64,
@@ -118,6 +119,7 @@ impl Catalog {
                         attempt,
                         status: finish.status,
                         result: finish.result.as_ref().map(RawJson::to_string),
+                        failure: finish.failure.as_ref(),
                         duration_ms: finish.duration_ms,
                         at: now,
                     };
@@ -249,6 +251,7 @@ fn born(row: NewRow, new: NewExecution, headers: BTreeMap<String, String>, versi
         input: new.input,
         headers,
         result: None,
+        failure: None,
         shortened: false,
         description: row.description,
         started_by: row.started_by,

@@ -1,10 +1,12 @@
 use std::collections::HashSet;
 
-use milepost_model::execution::{Cause, ExecutedVersion, Execution, ExecutionFilter, ExecutionStatus, MAX_LISTED};
+use milepost_model::execution::{
+    Cause, ExecutedVersion, Execution, ExecutionFilter, ExecutionStatus, Failure, MAX_LISTED,
+};
 use milepost_model::{AppName, RawJson, Timestamp};
 
 use crate::db::{Row, Tx, Val, placeholders};
-use crate::error::Result;
+use crate::error::{CatalogError, Result};
 use crate::ops::claim::Node;
 use crate::tables::execution_input;
 
@@ -73,7 +75,7 @@ fn select(show: Show) -> String {
     format!(
         "SELECT e.id, a.name, u.name, e.version_id, v.number, v.uid, v.digest, e.selector, e.status, e.sync, {input}, {result}, \
          {shortened}, e.description, e.started_by, e.cause, e.cause_id, e.scheduled_at, e.created_at, e.started_at, \
-         e.finished_at, e.duration_ms, e.attempt, e.attempt_at, e.node, e.cancel FROM executions e \
+         e.finished_at, e.duration_ms, e.attempt, e.attempt_at, e.node, e.cancel, e.failure FROM executions e \
          JOIN apps a ON a.id = e.app_id JOIN units u ON u.id = e.unit_id LEFT JOIN versions v ON v.id = e.version_id"
     )
 }
@@ -96,6 +98,7 @@ fn read(row: &Row) -> Result<ExecutionRow> {
         input,
         headers,
         result: row.opt_json(11)?,
+        failure: row.opt_text(26)?.map(|text| failure(&text)).transpose()?,
         shortened: row.bool(12)?,
         description: row.text(13)?,
         started_by: row.text(14)?,
@@ -116,6 +119,11 @@ fn read(row: &Row) -> Result<ExecutionRow> {
         node: row.opt_text(24)?,
         execution,
     })
+}
+
+fn failure(text: &str) -> Result<Failure> {
+    serde_json::from_str(text)
+        .map_err(|error| CatalogError::inconsistent(format!("an execution has the failure `{text}`: {error}")))
 }
 
 /// Returns the ids that were written. A tick that already has an execution is skipped.
@@ -271,13 +279,16 @@ pub(crate) struct End<'a> {
     pub attempt: i64,
     pub status: ExecutionStatus,
     pub result: Option<String>,
+    pub failure: Option<&'a Failure>,
     pub duration_ms: i64,
     pub at: Timestamp,
 }
 
 /// Returns false, and changes nothing, if the attempt is no longer the current one.
 pub(crate) async fn finish(tx: &mut Tx, end: End<'_>) -> Result<bool> {
-    let sql = "UPDATE executions SET status = $4, result = $5, finished_at = $6, duration_ms = $7, cancel = 0 \
+    let failure = end.failure.map(serde_json::to_string).transpose();
+    let failure = failure.map_err(|error| CatalogError::inconsistent(error.to_string()))?;
+    let sql = "UPDATE executions SET status = $4, result = $5, finished_at = $6, duration_ms = $7, failure = $8, cancel = 0 \
                WHERE id = $1 AND node = $2 AND attempt = $3 AND status = 'running'";
     let params = [
         end.id.into(),
@@ -287,6 +298,7 @@ pub(crate) async fn finish(tx: &mut Tx, end: End<'_>) -> Result<bool> {
         end.result.into(),
         end.at.into(),
         end.duration_ms.into(),
+        failure.into(),
     ];
     Ok(tx.execute(sql, &params).await? == 1)
 }

@@ -24,7 +24,7 @@ pub fn asked(new: NewExecution) -> Accept {
 }
 
 pub fn ended(status: ExecutionStatus) -> Finish {
-    Finish { status, result: Some("done".into()), log: "line\n".to_owned(), duration_ms: 7 }
+    Finish { status, result: Some("done".into()), failure: None, log: "line\n".to_owned(), duration_ms: 7 }
 }
 
 pub fn new_job(function: &str, version: &str, cron: &str) -> NewJob {

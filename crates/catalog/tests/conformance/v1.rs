@@ -1,6 +1,6 @@
 //! Identifiers of the v1 API.
 
-use milepost_catalog::Accept;
+use milepost_catalog::{Accept, CatalogError, V1Holder, V1Kept};
 use milepost_model::{AliasName, Code, Selector, UnitKind, UnitName};
 use serde_json::json;
 
@@ -216,23 +216,26 @@ async fn deleting_a_function_or_version_in_use_is_rejected(t: &Fixture) {
     publish(t).await;
     let delete_version = || t.catalog.v1_version_delete(&t.app, "vic", hello(), "1".into());
     let delete_function = || t.catalog.v1_function_delete(&t.app, "vic", hello());
-    let told = |refusal: milepost_model::Refusal, words: &str| {
-        assert_eq!((refusal.code, refusal.message.as_str(), refusal.blockers.len()), (Code::InUse, words, 1));
+    let held = |outcome: Result<(), CatalogError>, kept: V1Kept, by: V1Holder| {
+        let Err(CatalogError::Held(held)) = outcome else { panic!("{outcome:?}") };
+        assert_eq!((held.kept, held.by.iter().map(|(by, _)| *by).collect::<Vec<_>>()), (kept, vec![by]));
     };
+    use V1Holder::{Alias, Execution, Job, Webhook};
+    use V1Kept::{Function, FunctionVersion};
     let job = t.job(new_job("hello", "1", "0 3 * * *")).await;
-    told(refused(delete_version().await), "The function version is still associated with running job(s).");
-    told(refused(delete_function().await), "The function is still associated with running job(s).");
+    held(delete_version().await, FunctionVersion, Job);
+    held(delete_function().await, Function, Job);
     t.catalog.job_delete(&t.app, "joe", job.id).await.unwrap();
     let webhook = t.webhook("hello", "1").await.unwrap();
-    told(refused(delete_version().await), "The function version is still associated with webhook.");
-    told(refused(delete_function().await), "The function is still associated with webhook(s).");
+    held(delete_version().await, FunctionVersion, Webhook);
+    held(delete_function().await, Function, Webhook);
     t.catalog.webhook_delete(&t.app, "wes", webhook.id).await.unwrap();
     t.alias("hello", "prod", "1").await;
-    told(refused(delete_version().await), "The function version is still associated with alias.");
-    told(refused(delete_function().await), "The function is still associated with function alias(es).");
+    held(delete_version().await, FunctionVersion, Alias);
+    held(delete_function().await, Function, Alias);
     t.catalog.alias_delete(&t.app, "al", hello(), "prod".parse().unwrap()).await.unwrap();
     t.accept("hello", "1").await;
-    told(refused(delete_version().await), "The function version is still associated with running execution(s).");
+    held(delete_version().await, FunctionVersion, Execution);
     delete_function().await.unwrap();
     assert!(t.catalog.v1_units(&t.app, FUNCTION).await.unwrap().is_empty());
 }

@@ -26,7 +26,7 @@ pub(crate) use self::pools::Pools;
 use self::state::{Arrival, Bounds, Effects, RETRY_AFTER, State};
 use self::status::Recent;
 pub use self::status::{PoolStatus, RecentError};
-use crate::call::CallError;
+use crate::call::{CallError, Ended};
 use crate::executor::{Call, Executor, Failure, Instance, RequestBody, Slot, StopReason};
 use crate::function::Function;
 use crate::host::{Host, LogLine, LogSource};
@@ -172,8 +172,9 @@ impl<E: Executor> Pool<E> {
                     admission = self.admit();
                 }
                 Err(Failure::NotSent(unsent)) => {
-                    let error =
-                        CallError::Crashed { how: format!("it ended between two calls, {TRIES} times in a row") };
+                    let error = CallError::Crashed {
+                        how: Ended::exited(format!("it ended between two calls, {TRIES} times in a row")),
+                    };
                     self.report(&unsent.context.request_id, 0, &error.to_string());
                     return Err(error);
                 }

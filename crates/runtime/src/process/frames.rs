@@ -6,7 +6,7 @@ use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 
-use crate::call::CallContext;
+use crate::call::{CallContext, Thrown};
 
 pub(crate) const PROTOCOL: u32 = 2;
 pub(crate) const HEADER: usize = 16;
@@ -185,16 +185,30 @@ impl Iterator for Fields<'_> {
 
 /// The worker's error when code cannot be loaded or threw. The worker also writes the trace to its
 /// standard error.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(crate) struct Complaint {
     #[serde(default)]
     pub message: String,
+    /// The exception's own text. Left out if it is the message.
+    #[serde(default)]
+    pub text: Option<String>,
+    #[serde(default)]
+    pub exhausted: bool,
+}
+
+impl From<Complaint> for Thrown {
+    fn from(complaint: Complaint) -> Self {
+        let Complaint { message, text, exhausted } = complaint;
+        Self { text: text.unwrap_or_else(|| message.clone()), message, exhausted }
+    }
 }
 
 impl Complaint {
     pub fn read(payload: &[u8]) -> Self {
-        serde_json::from_slice(payload)
-            .unwrap_or_else(|_| Self { message: "the worker sent an error that cannot be read".to_owned() })
+        serde_json::from_slice(payload).unwrap_or_else(|_| Self {
+            message: "the worker sent an error that cannot be read".to_owned(),
+            ..Self::default()
+        })
     }
 }
 

@@ -21,7 +21,7 @@ use tokio::time::{Instant, Sleep};
 use super::upload::{UploadFault, body_fault};
 use super::worker::Worker;
 use super::{ProcessSlot, accepts};
-use crate::call::{CallContext, CallError};
+use crate::call::{CallContext, CallError, Ended};
 use crate::executor::{BodyError, Call, Failure, RequestBody, SlotHome, StopReason};
 
 type OutgoingBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
@@ -109,7 +109,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
     async fn crashed(self) -> CallError {
         let how = match &self.parts {
             Some((slot, _)) => slot.worker.how_it_ended().await,
-            None => String::new(),
+            None => Ended::default(),
         };
         self.failed(CallError::Crashed { how }, StopReason::Broken)
     }
@@ -156,7 +156,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
     }
 
     async fn cut(mut self, error: hyper::Error) -> BodyError {
-        let Some((slot, home)) = self.parts.take() else { return BodyError::Crashed { how: String::new() } };
+        let Some((slot, home)) = self.parts.take() else { return BodyError::Crashed { how: Ended::default() } };
         let error = match why(&slot.worker, &error).await {
             CallError::Crashed { how } => BodyError::Crashed { how },
             other => BodyError::Malformed { problem: other.to_string() },

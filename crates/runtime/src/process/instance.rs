@@ -40,7 +40,7 @@ impl Instance for ProcessInstance {
     }
 
     async fn ended(&self) -> String {
-        self.worker.ended().await
+        self.worker.ended().await.how
     }
 }
 

@@ -15,7 +15,7 @@ use super::frames::{
     BODY, CANCEL, Complaint, ERROR, FrameHeader, HEADER, MAX_DOCUMENT, MAX_HEAD, RESPONSE, decode_response,
 };
 use super::upload::{Terms, Upload, UploadFault, write_frame};
-use crate::call::CallError;
+use crate::call::{CallError, Ended};
 use crate::executor::{BodyError, SlotHome, StopReason};
 
 /// Single-frame responses up to this size are read whole before they are passed on.
@@ -258,7 +258,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
                 let problem = foreign(&slot, &home, id);
                 (CallError::Malformed { problem }, Some(StopReason::Broken))
             }
-            Fault::Threw(complaint) => (CallError::Threw { message: complaint.message }, None),
+            Fault::Threw(complaint) => (CallError::Threw(complaint.into()), None),
             Fault::Closed | Fault::Request { .. } => {
                 (CallError::Crashed { how: slot.worker.how_it_ended().await }, Some(StopReason::Broken))
             }
@@ -275,7 +275,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
             // Dropped, as above.
             return BodyError::Malformed { problem: format!("the request's body could not be read: {problem}") };
         }
-        let Some((slot, home)) = self.parts.take() else { return BodyError::Crashed { how: String::new() } };
+        let Some((slot, home)) = self.parts.take() else { return BodyError::Crashed { how: Ended::default() } };
         let (error, broken) = match fault {
             Fault::TimedOut => (BodyError::TimedOut { after }, Some(StopReason::TimedOut)),
             Fault::Malformed(problem) => (BodyError::Malformed { problem }, Some(StopReason::Broken)),
@@ -283,7 +283,7 @@ impl<H: SlotHome<ProcessSlot>> Running<H> {
                 let problem = foreign(&slot, &home, id);
                 (BodyError::Malformed { problem }, Some(StopReason::Broken))
             }
-            Fault::Threw(complaint) => (BodyError::Threw { message: complaint.message }, None),
+            Fault::Threw(complaint) => (BodyError::Threw(complaint.into()), None),
             Fault::Closed | Fault::Request { .. } => {
                 (BodyError::Crashed { how: slot.worker.how_it_ended().await }, Some(StopReason::Broken))
             }

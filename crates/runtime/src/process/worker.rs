@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::output::Output;
+use crate::call::Ended;
 use crate::executor::StopReason;
 use crate::function::Function;
 use crate::sandbox::{JAIL_FAILED, JailHandle, Jailed};
@@ -31,7 +32,7 @@ pub(crate) struct Worker {
     reason: OnceLock<StopReason>,
     /// The memory limit in bytes, 0 until it is set.
     memory: AtomicU64,
-    ended: watch::Sender<Option<Arc<str>>>,
+    ended: watch::Sender<Option<Ended>>,
 }
 
 impl Worker {
@@ -73,7 +74,7 @@ impl Worker {
         }
         let how = self.describe(status.ok());
         self.remove_files().await;
-        self.ended.send_replace(Some(how.into()));
+        self.ended.send_replace(Some(how));
     }
 
     async fn remove_files(&self) {
@@ -83,31 +84,33 @@ impl Worker {
         }
     }
 
-    fn describe(&self, status: Option<ExitStatus>) -> String {
+    fn describe(&self, status: Option<ExitStatus>) -> Ended {
         let memory = self.memory.load(Ordering::Relaxed);
         match self.reason.get() {
             Some(StopReason::TooMuchMemory) => return too_much_memory(memory),
-            Some(StopReason::TimedOut) => return "it was ended because it took too long".to_owned(),
-            Some(StopReason::Idle) => return "it was put to sleep".to_owned(),
-            Some(StopReason::Recycled) => return "it was replaced after many requests".to_owned(),
-            Some(StopReason::Shutdown) => return "the server is stopping".to_owned(),
+            Some(StopReason::TimedOut) => return Ended::exited("it was ended because it took too long"),
+            Some(StopReason::Idle) => return Ended::exited("it was put to sleep"),
+            Some(StopReason::Recycled) => return Ended::exited("it was replaced after many requests"),
+            Some(StopReason::Shutdown) => return Ended::exited("the server is stopping"),
             Some(StopReason::Broken) | None => {}
         }
         if self.handle.ran_out_of_memory() {
             return too_much_memory(memory);
         }
-        let Some(status) = status else { return "how is not known".to_owned() };
+        let Some(status) = status else { return Ended::exited("how is not known") };
         match (status.code(), status.signal()) {
             (Some(code), _) if code == i32::from(JAIL_FAILED) => {
                 let said = self.output.aside();
-                if said.is_empty() { format!("exit code {code}") } else { said }
+                Ended::exited(if said.is_empty() { format!("exit code {code}") } else { said })
             }
-            (Some(code), _) => format!("exit code {code}"),
-            (_, Some(number)) => match Signal::try_from(number) {
-                Ok(signal) => format!("killed by {signal}"),
-                Err(_) => format!("killed by signal {number}"),
-            },
-            _ => status.to_string(),
+            (Some(code), _) => Ended::exited(format!("exit code {code}")),
+            (_, Some(number)) => {
+                let signal = Signal::try_from(number);
+                let how = signal.map_or_else(|_| format!("signal {number}"), |signal| signal.to_string());
+                // A process sends itself other signals, such as SIGABRT.
+                Ended { how: format!("killed by {how}"), killed: signal == Ok(Signal::SIGKILL) }
+            }
+            _ => Ended::exited(status.to_string()),
         }
     }
 
@@ -136,19 +139,19 @@ impl Worker {
         self.ended.borrow().is_some()
     }
 
-    pub async fn ended(&self) -> String {
+    pub async fn ended(&self) -> Ended {
         let mut ended = self.ended.subscribe();
         match ended.wait_for(Option::is_some).await {
-            Ok(how) => how.as_deref().unwrap_or_default().to_owned(),
-            Err(_) => String::new(),
+            Ok(how) => how.clone().unwrap_or_default(),
+            Err(_) => Ended::default(),
         }
     }
 
     /// How the worker ended, for a call that lost its connection.
-    pub async fn how_it_ended(&self) -> String {
+    pub async fn how_it_ended(&self) -> Ended {
         match tokio::time::timeout(LAST_WORDS, self.ended()).await {
             Ok(how) => how,
-            Err(_) => "it closed its connection".to_owned(),
+            Err(_) => Ended::exited("it closed its connection"),
         }
     }
 
@@ -178,13 +181,13 @@ impl Worker {
             handle,
             reason: OnceLock::new(),
             memory: AtomicU64::new(0),
-            ended: watch::Sender::new(Some("it was played".into())),
+            ended: watch::Sender::new(Some(Ended::exited("it was played"))),
         }))
     }
 }
 
-fn too_much_memory(memory: u64) -> String {
-    format!("it used more than its {} MiB of memory", memory >> 20)
+fn too_much_memory(memory: u64) -> Ended {
+    Ended::killed(format!("it used more than its {} MiB of memory", memory >> 20))
 }
 
 /// Kills a worker that did not become an instance.

@@ -108,9 +108,12 @@ async fn tells_a_throw_in_node_from_an_exit() {
     }";
     let function = place.node(code, |_| {});
     let error = failure(&place, &function, "throw").await;
-    assert!(matches!(&error, CallError::Threw { message } if message.contains("no such luck")), "{error}");
+    assert!(
+        matches!(&error, CallError::Threw(thrown) if thrown.text == "no such luck" && !thrown.exhausted),
+        "{error}"
+    );
     let error = failure(&place, &function, "exit").await;
-    assert!(matches!(&error, CallError::Crashed { how } if how == "exit code 9"), "{error}");
+    assert!(matches!(&error, CallError::Crashed { how } if how.how == "exit code 9" && !how.killed), "{error}");
     assert_eq!(place.call(&function, "r").await.expect("an answer").text(), "ok");
     place.stop().await;
 }

@@ -84,6 +84,7 @@ async fn run(state: &State, claimed: &Claimed, cancelled: &CancellationToken) ->
     let finish = Finish {
         status: outcome.status,
         result: outcome.result,
+        failure: outcome.failure,
         log: tap.take(),
         // Excludes the wait for an instance. 0 if no instance was reached.
         duration_ms: i64::try_from(began.at().map_or(0, |at| at.elapsed().as_millis())).unwrap_or(i64::MAX),

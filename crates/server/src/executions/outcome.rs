@@ -1,13 +1,14 @@
 //! Maps a function's response, or a failed call, to the outcome of an execution.
 
-use axum::body::Body;
+use std::pin::Pin;
+
 use axum::http::header::CONTENT_TYPE;
 use bytes::BytesMut;
-use futures::StreamExt;
 use http::response::Parts;
+use http_body::{Body as _, Frame};
 use milepost_model::RawJson;
-use milepost_model::execution::{ExecutionStatus, MAX_DEPTH, MAX_RESULT};
-use milepost_runtime::{CallError, ResponseBody};
+use milepost_model::execution::{ExecutionStatus, Failure, MAX_DEPTH, MAX_RESULT};
+use milepost_runtime::{BodyError, CallError, Ended, ResponseBody, Thrown};
 use serde_json::json;
 
 /// Maximum characters of a failed response that are included in the result.
@@ -17,45 +18,69 @@ const TOLD: usize = 4 << 10;
 pub(super) struct Outcome {
     pub status: ExecutionStatus,
     pub result: Option<RawJson>,
+    /// What went wrong in the function, unless only the result says it.
+    pub failure: Option<Failure>,
 }
 
 impl Outcome {
     pub fn cancelled() -> Self {
-        Self { status: ExecutionStatus::Cancelled, result: None }
+        Self { status: ExecutionStatus::Cancelled, result: None, failure: None }
     }
 
     /// The server failed.
     pub fn error(why: &str) -> Self {
-        Self { status: ExecutionStatus::Error, result: Some(why.into()) }
+        Self { status: ExecutionStatus::Error, result: Some(why.into()), failure: None }
     }
 
     /// The function failed.
     pub fn failed(why: &str) -> Self {
-        Self { status: ExecutionStatus::Failed, result: Some(why.into()) }
+        Self { status: ExecutionStatus::Failed, result: Some(why.into()), failure: None }
+    }
+
+    fn because(self, failure: Failure) -> Self {
+        Self { failure: Some(failure), ..self }
     }
 }
 
 pub(super) fn of_error(error: &CallError) -> Outcome {
     let why = sentence(&error.to_string());
     match error {
-        CallError::TimedOut { .. }
-        | CallError::Crashed { .. }
-        | CallError::Threw { .. }
-        | CallError::Malformed { .. }
-        | CallError::RequestBody { .. } => Outcome::failed(&why),
+        CallError::TimedOut { .. } => Outcome::failed(&why).because(Failure::TimedOut),
+        CallError::Crashed { how } => Outcome::failed(&why).because(crashed(how, false)),
+        CallError::Threw(thrown) => Outcome::failed(&why).because(threw(thrown)),
+        CallError::Malformed { .. } | CallError::RequestBody { .. } => Outcome::failed(&why),
         CallError::Busy { .. } | CallError::NotReady { .. } | CallError::NotFetched { .. } | CallError::Stopping => {
             Outcome::error(&why)
         }
     }
 }
 
-pub(super) async fn of_response(parts: &Parts, body: ResponseBody) -> Outcome {
-    let mut chunks = Body::new(body).into_data_stream();
+/// A response that was cut off.
+fn of_body_error(error: &BodyError) -> Outcome {
+    let outcome = Outcome::failed(&sentence(&error.to_string()));
+    match error {
+        BodyError::TimedOut { .. } => outcome.because(Failure::TimedOut),
+        BodyError::Crashed { how } => outcome.because(crashed(how, true)),
+        BodyError::Threw(_) | BodyError::Malformed { .. } => outcome,
+    }
+}
+
+fn crashed(how: &Ended, begun: bool) -> Failure {
+    if how.killed { Failure::Exhausted } else { Failure::Crashed { begun, how: how.to_string() } }
+}
+
+fn threw(thrown: &Thrown) -> Failure {
+    if thrown.exhausted { Failure::Exhausted } else { Failure::Threw { text: thrown.text.clone() } }
+}
+
+pub(super) async fn of_response(parts: &Parts, mut body: ResponseBody) -> Outcome {
     let mut bytes = BytesMut::new();
-    while let Some(chunk) = chunks.next().await {
-        match chunk {
-            Ok(chunk) => bytes.extend_from_slice(&chunk),
-            Err(error) => return Outcome::failed(&sentence(&error.to_string())),
+    while let Some(frame) = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        match frame.map(Frame::into_data) {
+            Ok(Ok(chunk)) => bytes.extend_from_slice(&chunk),
+            // Trailers.
+            Ok(Err(_)) => {}
+            Err(error) => return of_body_error(&error),
         }
         if bytes.len() > MAX_RESULT {
             return too_large();
@@ -69,7 +94,7 @@ pub(super) async fn of_response(parts: &Parts, body: ResponseBody) -> Outcome {
     if result.as_ref().is_some_and(|result| result.as_str().len() > MAX_RESULT) {
         return too_large();
     }
-    Outcome { status: ExecutionStatus::Success, result }
+    Outcome { status: ExecutionStatus::Success, result, failure: None }
 }
 
 fn too_large() -> Outcome {
@@ -138,8 +163,17 @@ mod tests {
 
     #[test]
     fn function_and_server_failures_have_different_statuses() {
-        let threw = of_error(&CallError::Threw { message: "ValueError: x".to_owned() });
-        assert_eq!(threw, Outcome::failed("The function threw: ValueError: x."));
+        let thrown = Thrown { message: "ValueError: x".to_owned(), text: "x".to_owned(), exhausted: false };
+        let threw = of_error(&CallError::Threw(thrown.clone()));
+        let failure = Failure::Threw { text: "x".to_owned() };
+        assert_eq!(threw, Outcome::failed("The function threw: ValueError: x.").because(failure));
+        let exhausted = of_error(&CallError::Threw(Thrown { exhausted: true, ..thrown }));
+        assert_eq!(exhausted.failure, Some(Failure::Exhausted));
+        let exited = Ended { how: "exit code 3".to_owned(), killed: false };
+        let killed = CallError::Crashed { how: Ended { killed: true, ..exited.clone() } };
+        assert_eq!(of_error(&killed).failure, Some(Failure::Exhausted));
+        let crashed = Failure::Crashed { begun: true, how: "exit code 3".to_owned() };
+        assert_eq!(of_body_error(&BodyError::Crashed { how: exited }).failure, Some(crashed));
         let not_ready = of_error(&CallError::NotReady { reason: "no secret".to_owned() });
         assert_eq!(not_ready.status, ExecutionStatus::Error);
         assert_eq!(refused(404, b" no such order\n"), "The function answered 404: no such order");

@@ -175,7 +175,7 @@ fn failure(error: &CallError) -> CallFailure {
 /// only in its log.
 fn told(error: &CallError) -> String {
     match error {
-        CallError::Threw { .. } => "The function failed.".to_owned(),
+        CallError::Threw(_) => "The function failed.".to_owned(),
         CallError::NotReady { .. } | CallError::NotFetched { .. } => {
             "No instance of the function became ready.".to_owned()
         }

@@ -15,7 +15,6 @@ use super::units::seen;
 use crate::change::{self, ChangeInput};
 use crate::db::Ending;
 use crate::error::{CatalogError, Result};
-use crate::needs::Needed;
 use crate::tables::qinling::{self, V1Unit};
 use crate::tables::units::{self, UnitRow};
 use crate::tables::{contents, versions};
@@ -143,7 +142,7 @@ async fn check(work: &mut Work<'_>, wanted: &V1Change, made: bool) -> Result<()>
         return Err(Refusal::new(Code::UnitNotFound, format!("{what} not found [id={id}]")).into());
     }
     if wanted.unless_jobs {
-        refuse_jobs(work, Needed::Function(unit.id), "function").await?;
+        refuse_jobs(work, &unit).await?;
     }
     if let Some(source) = wanted.source()
         && source_of(work, &unit).await? == Some(source)

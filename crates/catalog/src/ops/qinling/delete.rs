@@ -1,10 +1,11 @@
-//! Deletes in v1, with v1's own rules and messages, in one transaction with the check.
+//! Deletes in v1, with v1's own rules, in one transaction with the check.
 
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::spec::PinRole;
-use milepost_model::{AppName, Code, Refusal, Selector, Timestamp, UnitKind, UnitName, UnitSpec};
+use milepost_model::{AppName, Selector, Timestamp, UnitKind, UnitName, UnitSpec};
 
 use super::change::refuse_used;
+use super::held::{V1Held, V1Holder, V1Kept};
 use super::units::{again, find, unpublished};
 use crate::change::{self, ChangeInput};
 use crate::db::Ending;
@@ -35,13 +36,13 @@ impl Catalog {
             Box::pin(async move {
                 let key = UnitKey { kind: UnitKind::Function, name: function };
                 let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;
-                let mut held = Held::default();
+                let mut held = V1Held::of(V1Kept::Function);
                 let jobs = jobs::open(work.tx, Needed::Function(unit.id), NAMED).await?;
-                held.by("The function is still associated with running job(s).", "", jobs);
+                held.by(V1Holder::Job, jobs);
                 let hooks = webhooks::ids(work.tx, Needed::Function(unit.id), NAMED).await?;
-                held.by("The function is still associated with webhook(s).", "webhook", hooks);
+                held.by(V1Holder::Webhook, hooks);
                 let names = aliases::list(work.tx, unit.id).await?.into_iter().map(|alias| alias.name.to_string());
-                held.by("The function is still associated with function alias(es).", "alias", names);
+                held.by(V1Holder::Alias, names);
                 held.refuse()?;
                 let package = own_package(work, &unit).await?;
                 let removes = std::iter::once(key.clone()).chain(package).collect();
@@ -97,19 +98,19 @@ impl Catalog {
                 work.checking = Checking::SkippedOwn;
                 let id = version.version_id;
                 versions::hold_for_delete(work.tx, &[id]).await?;
-                let mut held = Held::default();
+                let mut held = V1Held::of(V1Kept::FunctionVersion);
                 let jobs = jobs::open(work.tx, Needed::Version(id), NAMED).await?;
-                held.by("The function version is still associated with running job(s).", "", jobs);
+                held.by(V1Holder::Job, jobs);
                 let hooks = webhooks::ids(work.tx, Needed::Version(id), NAMED).await?;
-                held.by("The function version is still associated with webhook.", "webhook", hooks);
+                held.by(V1Holder::Webhook, hooks);
                 let (open, _) = executions::open_of_version(work.tx, id, NAMED).await?;
-                held.by("The function version is still associated with running execution(s).", "execution", open);
+                held.by(V1Holder::Execution, open);
                 if unit.current_version_id == Some(id) {
                     again(work, &key, "", &actor_name).await?;
                 }
                 // Aliases of version 0 have moved on by now.
                 let names = aliases::of_version(work.tx, id).await?.into_iter().map(|alias| alias.name.to_string());
-                held.by("The function version is still associated with alias.", "alias", names);
+                held.by(V1Holder::Alias, names);
                 held.refuse()?;
                 let (key, number) = with_package(work, key, id, version.version).await?;
                 delete(work, &key, &VersionsToDelete::One(Selector::Number(number)), false).await.map(drop)
@@ -141,38 +142,12 @@ impl Catalog {
     }
 }
 
-/// Rejects the operation while there are unfinished jobs. `what` is the term that v1 uses.
-pub(super) async fn refuse_jobs(work: &mut Work<'_>, needed: Needed<'_>, what: &str) -> Result<()> {
-    let mut held = Held::default();
-    let open = jobs::open(work.tx, needed, NAMED).await?;
-    held.by(&format!("The {what} is still associated with running job(s)."), "", open);
-    Ok(held.refuse()?)
-}
-
-/// Collects what blocks a delete. All of it is listed; the message is that of the first kind found.
-#[derive(Default)]
-struct Held {
-    message: Option<String>,
-    by: Vec<String>,
-}
-
-impl Held {
-    fn by(&mut self, message: &str, kind: &str, names: impl IntoIterator<Item = String>) {
-        let before = self.by.len();
-        self.by.extend(names.into_iter().map(|name| format!("{kind} {name}").trim_start().to_owned()));
-        if self.by.len() > before && self.message.is_none() {
-            self.message = Some(message.to_owned());
-        }
-    }
-
-    fn refuse(self) -> Result<(), Refusal> {
-        match self.message {
-            None => Ok(()),
-            Some(message) => {
-                Err(Refusal::new(Code::InUse, message).hint("delete or change those first").blockers(self.by))
-            }
-        }
-    }
+/// Rejects a change of the function while it has unfinished jobs.
+pub(super) async fn refuse_jobs(work: &mut Work<'_>, function: &UnitRow) -> Result<()> {
+    let mut held = V1Held::of(V1Kept::Function);
+    let open = jobs::open(work.tx, Needed::Function(function.id), NAMED).await?;
+    held.by(V1Holder::Job, open);
+    held.refuse()
 }
 
 /// Returns the package that v1 made for the function, unless something else is built on it.

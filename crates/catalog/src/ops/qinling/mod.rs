@@ -3,5 +3,6 @@
 pub(crate) mod alias;
 pub(crate) mod change;
 pub(crate) mod delete;
+pub(crate) mod held;
 pub(crate) mod job;
 pub(crate) mod units;

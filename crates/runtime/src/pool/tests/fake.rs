@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::call::{CallContext, CallError};
+use crate::call::{CallContext, CallError, Ended};
 use crate::executor::{
     BodyError, Call, Executor, Failure, Instance, RequestBody, Slot, SlotHome, StartError, StopReason,
 };
@@ -205,7 +205,7 @@ impl<H: SlotHome<FakeSlot>> Guard<H> {
         if let Some((_, home)) = self.parts.take() {
             home.broken(StopReason::Broken);
         }
-        CallError::Crashed { how: "on purpose".to_owned() }
+        CallError::Crashed { how: Ended::exited("on purpose") }
     }
 }
 

@@ -237,12 +237,15 @@ function missing(file, code, exported, own, name, entrypoint) {
     : `${where} does not export ${JSON.stringify(name)}, which the entrypoint "${entrypoint}" names. ${has}`
 }
 
-/** Returns a one-line message and the stack trace without the worker's own lines. */
+/**
+ * Returns a one-line message, the error's own text, and the stack trace without the worker's own
+ * lines.
+ */
 export function explain(error) {
-  if (error instanceof LoadError) return { message: error.message, trace: error.message }
+  if (error instanceof LoadError) return { message: error.message, text: error.message, trace: error.message }
   if (!(error instanceof Error)) {
     const said = `the function threw ${typeof error === 'string' ? JSON.stringify(error) : String(error)}`
-    return { message: said, trace: said }
+    return { message: said, text: said, trace: said }
   }
   const own = pathToFileURL(path.join(HERE, '..')).href
   const lines = String(error.stack ?? error)
@@ -259,7 +262,8 @@ export function explain(error) {
     else if (state.entry) message += ` (in ${path.relative(state.code, state.entry)} or a module that it imports)`
   }
   if (error.cause !== undefined) lines.push(`caused by: ${error.cause?.stack ?? error.cause}`)
-  return { message: bounded(message, 4096), trace: bounded(lines.join('\n'), 65536) }
+  const text = error.message.split('\n')[0] || error.name
+  return { message: bounded(message, 4096), text: bounded(text, 4096), trace: bounded(lines.join('\n'), 65536) }
 }
 
 /** Shortens the middle of a long text: the server accepts errors of up to a megabyte. */

@@ -48,7 +48,7 @@ export function fail(slot, request, error) {
     slot.respond(request, `${error.status}\0content-type\0text/plain; charset=utf-8`, error.message + '\n')
     return
   }
-  const { message, trace } = explain(error)
+  const { message, text, trace } = explain(error)
   process.stderr.write(trace + '\n')
-  slot.fail(request, { message, trace })
+  slot.fail(request, { message, text, trace })
 }

@@ -1,5 +1,6 @@
 """Finds the function that an entrypoint names, and reports clearly if it cannot."""
 
+import errno
 import importlib
 import importlib.machinery
 import importlib.util
@@ -156,6 +157,14 @@ def missing_function(module, names, entrypoint):
     return "%s has no function %s, which %s. %s" % (
         where(module), wanted, "the entrypoint %r names" % entrypoint if entrypoint else "is called when no entrypoint is given", has,
     )  # fmt: skip
+
+
+def complaint(error):
+    """Returns (document for the server, traceback) about an exception of the function."""
+    message, trace = explain(error)
+    exhausted = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.EAGAIN)
+    text = bounded(str(error), 4096) or type(error).__name__
+    return {"message": message, "text": text, "exhausted": exhausted, "trace": trace}, trace
 
 
 def explain(error):

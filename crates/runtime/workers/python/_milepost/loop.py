@@ -63,13 +63,13 @@ def fail(connection, request, error):
             send(connection, request, *answer(error.get_response(), request))
             return True
         leave_if_asked(error)
-        message, trace = load.explain(error)
+        document, trace = load.complaint(error)
         flush()
         sys.stderr.write(trace)
         flush()
         # An error after the end of the response is only logged.
         if request._id == connection.id:
-            connection.fail(request._id, {"message": message, "trace": trace})
+            connection.fail(request._id, document)
         return True
     except OSError:
         return False

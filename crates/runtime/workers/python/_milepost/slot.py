@@ -188,14 +188,14 @@ class Slot(asyncio.Protocol):
         if hasattr(error, "get_response") and hasattr(error, "code") and not late:
             return await self.send(request, *answer(error.get_response(), request))
         leave_if_asked(error)
-        message, trace = load.explain(error)
+        document, trace = load.complaint(error)
         flush()
         sys.stderr.write(trace)
         flush()
         if not late:
             self.over = True
             self.transport.resume_reading()
-            payload = json.dumps({"message": message, "trace": trace}).encode()
+            payload = json.dumps(document).encode()
             self.transport.write(pack_frame(len(payload), ERROR, 0, 0, request._id) + payload)
 
     def is_over(self, request):

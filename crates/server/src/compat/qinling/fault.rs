@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use milepost_catalog::CatalogError;
+use milepost_catalog::{CatalogError, V1Held, V1Holder, V1Kept};
 use milepost_model::refusal::Class;
 use milepost_model::{Code, Refusal};
 use serde_json::json;
@@ -79,8 +79,6 @@ fn status_of(code: Code) -> StatusCode {
 impl From<Refusal> for Fault {
     fn from(refusal: Refusal) -> Self {
         let Refusal { code, message, hint, blockers } = refusal;
-        // Adds nothing to messages that the v1 interface defines.
-        let own = code == Code::InUse && message.contains("still associated");
         // Drops hints about other clients, which do not help v1 users.
         let hint = match code {
             Code::TooManyRunning => {
@@ -92,8 +90,8 @@ impl From<Refusal> for Fault {
             _ => hint.filter(|hint| ["/api/v1/docs", "`--", "milepost "].iter().all(|other| !hint.contains(other))),
         };
         let message = match hint {
-            Some(hint) if !own => format!("{} {}", message, sentence(&hint)),
-            _ => message,
+            Some(hint) => format!("{} {}", message, sentence(&hint)),
+            None => message,
         };
         Self { status: status_of(code), message, blockers }
     }
@@ -114,7 +112,42 @@ impl From<ApiError> for Fault {
 
 impl From<CatalogError> for Fault {
     fn from(error: CatalogError) -> Self {
-        ApiError::from(error).into()
+        match error {
+            CatalogError::Held(held) => (*held).into(),
+            error => ApiError::from(error).into(),
+        }
+    }
+}
+
+/// Reports the first kind that was found. All holders are listed as blockers.
+impl From<V1Held> for Fault {
+    fn from(held: V1Held) -> Self {
+        use V1Holder::{Alias, Execution, Job, Webhook};
+        use V1Kept::{Function, FunctionVersion};
+        let what = match held.kept {
+            Function => "function",
+            FunctionVersion => "function version",
+        };
+        let by = match (held.kept, held.by.first().map_or(Job, |(holder, _)| *holder)) {
+            (_, Job) => "running job(s)",
+            (Function, Webhook) => "webhook(s)",
+            (FunctionVersion, Webhook) => "webhook",
+            (Function, Alias) => "function alias(es)",
+            (FunctionVersion, Alias) => "alias",
+            (_, Execution) => "running execution(s)",
+        };
+        let blocker = |(holder, name)| match holder {
+            // Named with its kind already.
+            Job => name,
+            Webhook => format!("webhook {name}"),
+            Alias => format!("alias {name}"),
+            Execution => format!("execution {name}"),
+        };
+        Self {
+            status: StatusCode::FORBIDDEN,
+            message: format!("The {what} is still associated with {by}."),
+            blockers: held.by.into_iter().map(blocker).collect(),
+        }
     }
 }
 

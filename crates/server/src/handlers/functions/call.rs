@@ -124,7 +124,7 @@ fn refused(error: &CallError, function: &str, request_id: &str) -> ApiError {
         CallError::TimedOut { .. } => Code::FunctionTimeout,
         CallError::NotReady { .. } | CallError::NotFetched { .. } => Code::FunctionNotReady,
         CallError::Crashed { .. } => Code::FunctionCrashed,
-        CallError::Threw { .. } => Code::FunctionFailed,
+        CallError::Threw(_) => Code::FunctionFailed,
         CallError::Malformed { .. } => Code::FunctionMalformedResponse,
         CallError::RequestBody { .. } => Code::InvalidRequest,
         CallError::Stopping => Code::Unavailable,

@@ -1,0 +1,2 @@
+-- What went wrong in a function, as JSON. Executions from before this have only the text in `result`.
+ALTER TABLE executions ADD COLUMN failure TEXT;
