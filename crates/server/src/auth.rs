@@ -7,32 +7,60 @@ use milepost_catalog::TokenRow;
 use milepost_gateway::ConnectionSlot;
 use milepost_model::{AppName, Code, Digest, IdSource, Permission, Refusal, Role};
 
-use crate::error::{ApiError, ApiResult};
+use crate::edge::rule::{Needs, Rule};
+use crate::error::{ApiError, ApiResult, internal};
 use crate::state::State;
 
 /// Prefix that makes tokens recognizable in leaked files.
 const PREFIX: &str = "mp_";
 
+/// A handler checks a permission, and its route declares none: a mistake in the router. Nothing is
+/// allowed then.
+#[derive(Debug, thiserror::Error)]
+#[error("the route declares no permission but {0:?}")]
+struct NoPermission(Option<Needs>);
+
 /// A caller with a valid token.
 #[derive(Debug, Clone)]
-pub(crate) struct Caller(TokenRow);
+pub(crate) struct Caller {
+    token: TokenRow,
+    /// What the route declares.
+    needs: Option<Needs>,
+}
 
 impl Caller {
     pub(crate) fn name(&self) -> &str {
-        &self.0.name
+        &self.token.name
     }
 
     pub(crate) fn row(&self) -> &TokenRow {
-        &self.0
+        &self.token
     }
 
-    /// Returns the app of the request if the caller has this permission for it.
+    /// Returns the app of the request if the caller has the route's permission for it.
+    pub(crate) fn on(&self, app: &str) -> ApiResult<AppName> {
+        self.may(self.declared()?, app)
+    }
+
+    /// Checks the route's permission for a request that concerns no single app.
+    pub(crate) fn everywhere(&self) -> ApiResult<()> {
+        self.may_everywhere(self.declared()?)
+    }
+
+    fn declared(&self) -> ApiResult<Permission> {
+        match self.needs {
+            Some(Needs::Permission(permission)) => Ok(permission),
+            other => Err(internal(&NoPermission(other))),
+        }
+    }
+
+    /// Returns the app if the caller has this permission for it, whatever the route declares.
     pub(crate) fn may(&self, permission: Permission, app: &str) -> ApiResult<AppName> {
         let name: AppName = app.parse().map_err(Refusal::from)?;
-        if let Some(only) = &self.0.app
+        if let Some(only) = &self.token.app
             && only != app
         {
-            let message = format!("The token `{}` is not good for app `{name}`.", self.0.name);
+            let message = format!("The token `{}` is not good for app `{name}`.", self.token.name);
             return Err(Refusal::new(Code::Forbidden, message)
                 .hint("use a token of that app, or one for all apps")
                 .into());
@@ -41,17 +69,17 @@ impl Caller {
         Ok(name)
     }
 
-    /// For requests that concern no single app. Requires a token for all apps.
+    /// Requires a token for all apps.
     pub(crate) fn may_everywhere(&self, permission: Permission) -> ApiResult<()> {
-        if let Some(only) = &self.0.app {
-            let message = format!("The token `{}` is good for app `{only}` only.", self.0.name);
+        if let Some(only) = &self.token.app {
+            let message = format!("The token `{}` is good for app `{only}` only.", self.token.name);
             return Err(Refusal::new(Code::Forbidden, message).hint("use a token for all apps").into());
         }
         self.check_role(permission)
     }
 
     fn check_role(&self, permission: Permission) -> ApiResult<()> {
-        if self.0.role.may(permission) {
+        if self.token.role.may(permission) {
             return Ok(());
         }
         let what = match permission {
@@ -61,7 +89,7 @@ impl Caller {
             Permission::ChangeCode => "change code",
             Permission::Administer => "administer",
         };
-        let message = format!("The token `{}` has the role {} and may not {what}.", self.0.name, self.0.role);
+        let message = format!("The token `{}` has the role {} and may not {what}.", self.token.name, self.token.role);
         let hint = match Role::least_for(permission) {
             Role::Admin => "use a token with the role admin".to_owned(),
             least => format!("use a token with the role {least} or higher"),
@@ -85,7 +113,7 @@ impl FromRequestParts<State> for Caller {
                 if let Some(slot) = parts.extensions.get::<ConnectionSlot>() {
                     slot.authenticate(&row.name);
                 }
-                Ok(Self(row))
+                Ok(Self { token: row, needs: parts.extensions.get().map(|rule: &Rule| rule.needs()) })
             }
             None => Err(Refusal::new(Code::Unauthenticated, "The token is not known to this server.")
                 .hint("check `--token` or `MILEPOST_TOKEN`; it may have been deleted, or belong to another server")

@@ -20,6 +20,7 @@ use utoipa::IntoParams;
 
 use crate::edge::body;
 use crate::edge::cursor;
+use crate::edge::rule::{Body as Large, Rule};
 use crate::error::ApiError;
 use crate::state::State;
 
@@ -51,7 +52,7 @@ impl<T: DeserializeOwned> Json<T> {
         if declared_length(request.headers()).is_some_and(|length| length > MAX_JSON as u64) {
             let (parts, body) = request.into_parts();
             body::hear_out_aside(&parts.headers, body);
-            return Err(too_large(parts.uri.path()));
+            return Err(too_large(&parts));
         }
         let bytes = match tokio::time::timeout(MAX_WAIT, read(request)).await {
             Ok(read) => read?,
@@ -91,7 +92,7 @@ async fn read(request: Request) -> Result<Bytes, Refusal> {
         })?;
         if bytes.len() + chunk.len() > MAX_JSON {
             body::hear_out(&mut body).await;
-            return Err(too_large(parts.uri.path()));
+            return Err(too_large(&parts));
         }
         bytes.extend_from_slice(&chunk);
     }
@@ -128,12 +129,10 @@ fn too_slow() -> Refusal {
     Refusal::new(Code::RequestTimeout, message).hint("check the connection, and send it again")
 }
 
-fn too_large(path: &str) -> Refusal {
-    let input = path.ends_with("/executions") || path.ends_with("/jobs");
-    let hint = if input {
-        "store the input elsewhere, and give the function its address"
-    } else {
-        "files travel through the blobs calls"
+fn too_large(request: &Parts) -> Refusal {
+    let hint = match request.extensions.get().map(|rule: &Rule| rule.body()) {
+        Some(Large::Input) => "store the input elsewhere, and give the function its address",
+        Some(Large::Document | Large::Stream) | None => "files travel through the blobs calls",
     };
     let message = format!("The request is larger than the {} MiB that a body of JSON may have.", MAX_JSON >> 20);
     Refusal::new(Code::RequestTooLarge, message).hint(hint)
@@ -244,13 +243,16 @@ pub(crate) fn digest(text: &str) -> Result<Digest, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::edge::rule::{CHANGE_CODE, INVOKE};
 
     #[test]
-    fn too_large_hint_depends_on_the_call() {
-        let hint = |path| too_large(path).hint.unwrap_or_default();
-        for path in ["/apps/shop/executions", "/api/v1/apps/shop/jobs"] {
-            assert!(hint(path).contains("give the function its address"), "{path}");
-        }
-        assert!(hint("/apps/shop/changes").contains("blobs"));
+    fn too_large_hint_depends_on_the_rule() {
+        let hint = |rule: Rule| {
+            let (mut parts, ()) = axum::http::Request::new(()).into_parts();
+            parts.extensions.insert(rule);
+            too_large(&parts).hint.unwrap_or_default()
+        };
+        assert!(hint(INVOKE.input()).contains("give the function its address"));
+        assert!(hint(CHANGE_CODE).contains("blobs"));
     }
 }

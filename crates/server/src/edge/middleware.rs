@@ -1,11 +1,11 @@
 //! The middleware of every request. `apply` adds the layers innermost first.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::http::Method;
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use milepost_model::{Code, Refusal};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -14,13 +14,9 @@ use crate::error::ApiError;
 use crate::serving;
 use crate::state::State;
 
-/// Time limit of requests that only use the database.
-const TIME_LIMIT: Duration = Duration::from_secs(60);
-
 pub(crate) fn apply(router: Router<State>, state: &State) -> Router<State> {
     router
         .layer(from_fn_with_state(state.clone(), serving::refresh_after))
-        .layer(from_fn(time_limit))
         .layer(CatchPanicLayer::custom(|_panic| {
             tracing::error!("a handler panicked");
             ApiError(
@@ -56,33 +52,5 @@ fn known_method(method: &Method) -> &'static str {
         Method::DELETE => "DELETE",
         Method::OPTIONS => "OPTIONS",
         _ => "other",
-    }
-}
-
-/// Applies the time limit, except to uploads, downloads, log streams, function calls and installs,
-/// which may take longer.
-async fn time_limit(request: Request, next: Next) -> Response {
-    // The pattern, not the path: an app may be called `blobs`.
-    let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    if route.ends_with("/blobs")
-        || route.ends_with("/blobs/{digest}")
-        || route.ends_with("/download")
-        || route.starts_with("/channels/")
-        || route.ends_with("/logs")
-        || route.ends_with("/call")
-        || route.contains("/installs")
-        || route.contains("/upgrade")
-        || route.starts_with("/v1/functions")
-        || (route.ends_with("/executions") && request.method() == Method::POST)
-    {
-        return next.run(request).await;
-    }
-    match tokio::time::timeout(TIME_LIMIT, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => {
-            let refusal = Refusal::new(Code::TimedOut, "The server did not finish in time.")
-                .hint("try again; a change that was sent with an idempotency key is not applied twice");
-            ApiError(refusal).into_response()
-        }
     }
 }

@@ -9,3 +9,4 @@ pub(crate) mod door;
 pub(crate) mod extract;
 pub(crate) mod middleware;
 pub(crate) mod open_files;
+pub(crate) mod rule;

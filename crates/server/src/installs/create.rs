@@ -45,8 +45,8 @@ pub(crate) struct Bundled<S> {
 /// Before anything is fetched for somebody: whether they may change any app at all. Which one it is comes later.
 pub(crate) fn may_install(caller: &Caller) -> ApiResult<()> {
     match &caller.row().app {
-        Some(app) => caller.may(Permission::ChangeCode, app).map(drop),
-        None => caller.may_everywhere(Permission::ChangeCode),
+        Some(app) => caller.on(app).map(drop),
+        None => caller.everywhere(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use axum::Json;
 use axum::http::Uri;
-use milepost_model::{AppName, Permission, Timestamp};
+use milepost_model::{AppName, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::fault::{Fault, V1Result};
@@ -38,7 +38,7 @@ struct Filter {
 impl Wanted {
     /// Parses the query. `fields` are the fields that items of the list have.
     pub(crate) fn read(uri: &Uri, project: &Project, fields: &[&str]) -> V1Result<Self> {
-        project.may(Permission::Read)?;
+        project.may()?;
         let mut wanted = Self { filters: Vec::new(), all_projects: false, project: None };
         for (name, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
             match &*name {

@@ -40,61 +40,82 @@ mod webhooks;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::MethodRouter;
 use milepost_model::AppName;
 
+use crate::edge::rule::{ADMINISTER, CHANGE_CODE, INVOKE, MOVE_POINTER, OPEN, READ, Rule, TOKEN};
 use crate::state::State;
 
 pub(crate) fn router() -> Router<State> {
     let mut router = Router::new()
-        .route("/", get(root::versions))
-        .route("/v1/functions/{id}/detach", post(functions::detach::head))
-        .route("/v1/functions/{id}/scale_up", post(functions::scale_up::head))
-        .route("/v1/functions/{id}/scale_down", post(functions::scale_down::head))
-        .route("/v1/functions/{id}/versions/{version}/detach", post(functions::detach::version))
-        .route("/v1/functions/{id}/versions/{version}/scale_up", post(functions::scale_up::version))
-        .route("/v1/functions/{id}/versions/{version}/scale_down", post(functions::scale_down::version))
-        .route("/v1/executions/{id}/log", get(executions::log::log))
-        .route("/v1/runtimes/{id}/pool", get(runtimes::pool::pool))
-        .route("/v1/webhooks/{id}/invoke", post(webhooks::invoke::invoke));
+        .route("/", OPEN.get(root::versions).fallback(root::wrong_method_of_open_call))
+        .route("/v1/functions/{id}/detach", SCALE.post(functions::detach::head))
+        .route("/v1/functions/{id}/scale_up", SCALE.post(functions::scale_up::head))
+        .route("/v1/functions/{id}/scale_down", SCALE.post(functions::scale_down::head))
+        .route("/v1/functions/{id}/versions/{version}/detach", SCALE.post(functions::detach::version))
+        .route("/v1/functions/{id}/versions/{version}/scale_up", SCALE.post(functions::scale_up::version))
+        .route("/v1/functions/{id}/versions/{version}/scale_down", SCALE.post(functions::scale_down::version))
+        .route("/v1/executions/{id}/log", READ.get(executions::log::log))
+        .route("/v1/runtimes/{id}/pool", ADMINISTER.get(runtimes::pool::pool))
+        .route(
+            "/v1/webhooks/{id}/invoke",
+            OPEN.stream().post(webhooks::invoke::invoke).fallback(root::wrong_method_of_open_call),
+        );
     for (path, calls) in resources() {
         // Clients, and the seed, also request lists with a trailing slash.
         router = router.route(path, calls.clone()).route(&format!("{path}/"), calls);
     }
     router
-        .route("/v1/{*unknown}", axum::routing::any(root::unknown))
+        .route("/v1/{*unknown}", TOKEN.apply(axum::routing::any(root::unknown)))
         .method_not_allowed_fallback(root::wrong_method)
         .layer(DefaultBodyLimit::max(form::MAX_BODY))
         .layer(axum::middleware::from_fn(hearing::hear_out))
 }
 
-fn resources() -> [(&'static str, MethodRouter<State>); 16] {
-    [
-        ("/v1", get(root::uri)),
-        ("/v1/runtimes", get(runtimes::list::list).post(runtimes::create::create)),
-        ("/v1/runtimes/{id}", get(runtimes::get::get).put(runtimes::update::update).delete(runtimes::delete::delete)),
-        ("/v1/functions", get(functions::list::list).post(functions::create::create)),
-        (
-            "/v1/functions/{id}",
-            get(functions::get::get).put(functions::update::update).delete(functions::delete::delete),
-        ),
-        ("/v1/functions/{id}/workers", get(functions::workers::list)),
-        ("/v1/functions/{id}/versions", get(versions::list::list).post(versions::create::create)),
-        (
-            "/v1/functions/{id}/versions/{version}",
-            get(versions::get::get).put(versions::update::update).delete(versions::delete::delete),
-        ),
-        ("/v1/executions", get(executions::list::list).post(executions::create::create)),
-        (
-            "/v1/executions/{id}",
-            get(executions::get::get).put(executions::cancel::cancel).delete(executions::delete::delete),
-        ),
-        ("/v1/jobs", get(jobs::list::list).post(jobs::create::create)),
-        ("/v1/jobs/{id}", get(jobs::get::get).put(jobs::update::update).delete(jobs::delete::delete)),
-        ("/v1/webhooks", get(webhooks::list::list).post(webhooks::create::create)),
-        ("/v1/webhooks/{id}", get(webhooks::get::get).put(webhooks::update::update).delete(webhooks::delete::delete)),
-        ("/v1/aliases", get(aliases::list::list).post(aliases::create::create)),
-        ("/v1/aliases/{name}", get(aliases::get::get).put(aliases::update::update).delete(aliases::delete::delete)),
+/// Calls about functions carry code, or wait for instances.
+const FUNCTIONS: Rule = CHANGE_CODE.long();
+const SCALE: Rule = ADMINISTER.long();
+
+fn resources() -> Vec<(&'static str, MethodRouter<State>)> {
+    vec![
+        ("/v1", OPEN.get(root::uri).fallback(root::wrong_method_of_open_call)),
+        ("/v1/runtimes", READ.get(runtimes::list::list)),
+        ("/v1/runtimes", ADMINISTER.post(runtimes::create::create)),
+        ("/v1/runtimes/{id}", READ.get(runtimes::get::get)),
+        ("/v1/runtimes/{id}", ADMINISTER.put(runtimes::update::update)),
+        ("/v1/runtimes/{id}", ADMINISTER.delete(runtimes::delete::delete)),
+        ("/v1/functions", READ.long().get(functions::list::list)),
+        ("/v1/functions", FUNCTIONS.post(functions::create::create)),
+        ("/v1/functions/{id}", READ.long().get(functions::get::get)),
+        ("/v1/functions/{id}", FUNCTIONS.put(functions::update::update)),
+        ("/v1/functions/{id}", FUNCTIONS.delete(functions::delete::delete)),
+        ("/v1/functions/{id}/workers", SCALE.get(functions::workers::list)),
+        ("/v1/functions/{id}/versions", READ.long().get(versions::list::list)),
+        ("/v1/functions/{id}/versions", FUNCTIONS.post(versions::create::create)),
+        ("/v1/functions/{id}/versions/{version}", READ.long().get(versions::get::get)),
+        ("/v1/functions/{id}/versions/{version}", FUNCTIONS.put(versions::update::update)),
+        ("/v1/functions/{id}/versions/{version}", FUNCTIONS.delete(versions::delete::delete)),
+        ("/v1/executions", READ.get(executions::list::list)),
+        ("/v1/executions", INVOKE.long().post(executions::create::create)),
+        ("/v1/executions/{id}", READ.get(executions::get::get)),
+        ("/v1/executions/{id}", INVOKE.put(executions::cancel::cancel)),
+        ("/v1/executions/{id}", MOVE_POINTER.delete(executions::delete::delete)),
+        ("/v1/jobs", READ.get(jobs::list::list)),
+        ("/v1/jobs", MOVE_POINTER.post(jobs::create::create)),
+        ("/v1/jobs/{id}", READ.get(jobs::get::get)),
+        ("/v1/jobs/{id}", MOVE_POINTER.put(jobs::update::update)),
+        ("/v1/jobs/{id}", MOVE_POINTER.delete(jobs::delete::delete)),
+        // Knowing a webhook's id is enough to call it, so reading it takes the permission to call.
+        ("/v1/webhooks", INVOKE.get(webhooks::list::list)),
+        ("/v1/webhooks", MOVE_POINTER.post(webhooks::create::create)),
+        ("/v1/webhooks/{id}", INVOKE.get(webhooks::get::get)),
+        ("/v1/webhooks/{id}", MOVE_POINTER.put(webhooks::update::update)),
+        ("/v1/webhooks/{id}", MOVE_POINTER.delete(webhooks::delete::delete)),
+        ("/v1/aliases", READ.get(aliases::list::list)),
+        ("/v1/aliases", MOVE_POINTER.post(aliases::create::create)),
+        ("/v1/aliases/{name}", READ.get(aliases::get::get)),
+        ("/v1/aliases/{name}", MOVE_POINTER.put(aliases::update::update)),
+        ("/v1/aliases/{name}", MOVE_POINTER.delete(aliases::delete::delete)),
     ]
 }
 

@@ -27,9 +27,9 @@ impl Project {
         self.caller.name()
     }
 
-    /// Checks that the token's role has this permission in its own project.
-    pub(crate) fn may(&self, permission: Permission) -> V1Result<&AppName> {
-        self.caller.may(permission, self.name.as_str())?;
+    /// Checks that the token's role has the route's permission in its own project.
+    pub(crate) fn may(&self) -> V1Result<&AppName> {
+        self.caller.on(self.name.as_str())?;
         Ok(&self.name)
     }
 

@@ -26,20 +26,17 @@ pub(crate) async fn unknown(_: Project, uri: Uri) -> Fault {
     )
 }
 
-/// Reports a missing token first, except for calls that need none.
-pub(crate) async fn wrong_method(project: Result<Project, Fault>, method: Method, uri: Uri) -> Fault {
-    if let Err(refused) = project
-        && !is_open(uri.path())
-    {
-        return refused;
-    }
-    let message = format!("The call `{}` does not take {method}; docs/v1.md lists the calls.", uri.path());
-    Fault::no_such_call(message, StatusCode::METHOD_NOT_ALLOWED)
+/// Reports a missing token first.
+pub(crate) async fn wrong_method(_: Project, method: Method, uri: Uri) -> Fault {
+    wrong(&method, &uri)
 }
 
-/// Whether a call needs no token, judged by its path alone.
-fn is_open(path: &str) -> bool {
-    let path = path.trim_end_matches('/');
-    let invoked = path.strip_prefix("/v1/webhooks/").and_then(|rest| rest.strip_suffix("/invoke"));
-    matches!(path, "" | "/v1") || invoked.is_some_and(|id| !id.contains('/'))
+/// For calls that need no token.
+pub(crate) async fn wrong_method_of_open_call(method: Method, uri: Uri) -> Fault {
+    wrong(&method, &uri)
+}
+
+fn wrong(method: &Method, uri: &Uri) -> Fault {
+    let message = format!("The call `{}` does not take {method}; docs/v1.md lists the calls.", uri.path());
+    Fault::no_such_call(message, StatusCode::METHOD_NOT_ALLOWED)
 }

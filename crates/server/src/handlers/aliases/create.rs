@@ -1,7 +1,7 @@
 use axum::Json;
 use milepost_client::api::SetAlias;
+use milepost_model::Refusal;
 use milepost_model::pointer::Alias;
-use milepost_model::{Permission, Refusal};
 
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
@@ -17,7 +17,7 @@ pub(crate) async fn aliases_create(
     Path((app, function, alias)): Path<(String, String, String)>,
     sent: Body<SetAlias>,
 ) -> ApiResult<Json<Alias>> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     let body = sent.read().await?;
     let alias = alias.parse().map_err(Refusal::from)?;
     let new = milepost_catalog::SetAlias {

@@ -1,5 +1,5 @@
 use axum::http::StatusCode;
-use milepost_model::{Permission, Refusal};
+use milepost_model::Refusal;
 
 use crate::auth::Caller;
 use crate::edge::extract::Path;
@@ -14,7 +14,7 @@ pub(crate) async fn aliases_delete(
     state: Shared,
     Path((app, function, alias)): Path<(String, String, String)>,
 ) -> ApiResult<StatusCode> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     state
         .catalog
         .alias_delete(&app, caller.name(), wire::function(&function)?, alias.parse().map_err(Refusal::from)?)

@@ -1,6 +1,6 @@
 use axum::Json;
+use milepost_model::Refusal;
 use milepost_model::pointer::Alias;
-use milepost_model::{Permission, Refusal};
 
 use crate::auth::Caller;
 use crate::edge::extract::Path;
@@ -15,6 +15,6 @@ pub(crate) async fn aliases_get(
     state: Shared,
     Path((app, function, alias)): Path<(String, String, String)>,
 ) -> ApiResult<Json<Alias>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(state.catalog.alias_get(&app, wire::function(&function)?, alias.parse().map_err(Refusal::from)?).await?))
 }

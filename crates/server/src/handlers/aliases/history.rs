@@ -1,7 +1,7 @@
 use axum::Json;
 use milepost_client::api::Page;
+use milepost_model::Refusal;
 use milepost_model::pointer::PointerMove;
-use milepost_model::{Permission, Refusal};
 
 use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
@@ -19,7 +19,7 @@ pub(crate) async fn aliases_history(
     Path((app, function, alias)): Path<(String, String, String)>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<PointerMove>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let alias = alias.parse().map_err(Refusal::from)?;
     let found =
         state.catalog.alias_history(&app, wire::function(&function)?, alias, paging.page(LIST, &state)?).await?;

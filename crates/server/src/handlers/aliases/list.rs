@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::pointer::Alias;
 
 use crate::auth::Caller;
@@ -15,6 +14,6 @@ pub(crate) async fn aliases_list(
     state: Shared,
     Path((app, function)): Path<(String, String)>,
 ) -> ApiResult<Json<Vec<Alias>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(state.catalog.alias_list(&app, wire::function(&function)?).await?))
 }

@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::Diff;
-use milepost_model::Permission;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -31,7 +30,7 @@ pub(crate) async fn app_versions_diff(
     Path(app): Path<String>,
     Query(query): Query<Sides>,
 ) -> ApiResult<Json<Diff>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let (from, before, mut gone) = state.catalog.app_version_contents(&app, query.from).await?;
     let (to, after, more_gone) = state.catalog.app_version_contents(&app, query.to).await?;
     gone.extend(more_gone);

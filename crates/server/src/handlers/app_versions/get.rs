@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::snapshot::AppVersion;
 
 use crate::auth::Caller;
@@ -15,6 +14,6 @@ pub(crate) async fn app_versions_get(
     state: Shared,
     Path((app, version)): Path<(String, String)>,
 ) -> ApiResult<Json<AppVersion>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(state.catalog.app_version_get(&app, version).await?.with_urls(&state.urls, &app)))
 }

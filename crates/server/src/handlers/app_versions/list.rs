@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::Page;
-use milepost_model::Permission;
 use milepost_model::snapshot::AppVersion;
 
 use crate::auth::Caller;
@@ -20,7 +19,7 @@ pub(crate) async fn app_versions_list(
     Path(app): Path<String>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<AppVersion>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let mut found = state.catalog.app_version_list(&app, paging.page(LIST, &state)?).await?;
     found.items = found.items.with_urls(&state.urls, &app);
     Ok(Json(wire::page(LIST, &state, found)))

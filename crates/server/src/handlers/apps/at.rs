@@ -1,6 +1,6 @@
 use axum::Json;
 use milepost_client::api::AtMoment;
-use milepost_model::{Code, Permission, Refusal};
+use milepost_model::{Code, Refusal};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -25,7 +25,7 @@ pub(crate) async fn apps_at(
     Path(app): Path<String>,
     Query(query): Query<At>,
 ) -> ApiResult<Json<AtMoment>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let at = query.time.parse().map_err(|_| {
         Refusal::new(Code::InvalidTime, format!("`{}` is not a time.", query.time))
             .hint("write it like `2026-11-10T12:00:00Z`")

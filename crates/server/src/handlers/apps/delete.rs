@@ -1,5 +1,4 @@
 use axum::http::StatusCode;
-use milepost_model::Permission;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -24,7 +23,7 @@ pub(crate) async fn apps_delete(
     Path(app): Path<String>,
     Query(only): Query<Only>,
 ) -> ApiResult<StatusCode> {
-    let app = caller.may(Permission::Administer, &app)?;
+    let app = caller.on(&app)?;
     if only.unused {
         state.catalog.app_delete_unused(&app, caller.name()).await?;
     } else {

@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::App;
-use milepost_model::Permission;
 
 use crate::auth::Caller;
 use crate::edge::extract::Path;
@@ -11,6 +10,6 @@ use crate::handlers::wire;
 /// Show an app
 #[utoipa::path(get, path = "/apps/{app}", tag = "apps", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = App)))]
 pub(crate) async fn apps_get(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<App>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(wire::app(state.catalog.app_get(&app).await?, &state.urls)))
 }

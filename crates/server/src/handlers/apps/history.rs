@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::Page;
-use milepost_model::Permission;
 use milepost_model::event::Event;
 
 use crate::auth::Caller;
@@ -19,7 +18,7 @@ pub(crate) async fn apps_history(
     Path(app): Path<String>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<Event>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let found = state.catalog.event_list(&app, paging.page(LIST, &state)?).await?;
     Ok(Json(wire::page(LIST, &state, found)))
 }

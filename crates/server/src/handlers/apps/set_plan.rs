@@ -1,6 +1,6 @@
 use axum::Json;
 use milepost_client::api::{PlanChanged, SetPlan};
-use milepost_model::{Code, Permission, Refusal};
+use milepost_model::{Code, Refusal};
 
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
@@ -16,7 +16,7 @@ pub(crate) async fn apps_set_plan(
     Path(app): Path<String>,
     sent: Body<SetPlan>,
 ) -> ApiResult<Json<PlanChanged>> {
-    let app = caller.may(Permission::Administer, &app)?;
+    let app = caller.on(&app)?;
     let body = sent.read().await?;
     if let Some(only) = &caller.row().app {
         // A plan limits what an app may take from all others, so an app must not choose its own.

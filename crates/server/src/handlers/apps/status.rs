@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::{AppStatus, AppUrls, FunctionStatus, RecentError};
-use milepost_model::Permission;
 use milepost_runtime::PoolStatus;
 
 use crate::auth::Caller;
@@ -12,7 +11,7 @@ use crate::serving::urls::WithUrls;
 /// Show what is live, and what runs on this node
 #[utoipa::path(get, path = "/apps/{app}/status", tag = "apps", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = AppStatus)))]
 pub(crate) async fn apps_status(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<AppStatus>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let found = state.catalog.app_get(&app).await?;
     let latest = state.catalog.release_get(&app, "latest".to_owned()).await.ok();
     let urls = AppUrls {

@@ -3,7 +3,6 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use milepost_client::api::{APP_VERSION_HEADER, NOTE_HEADER};
-use milepost_model::Permission;
 use milepost_model::channel::artifact::MEDIA_TYPE;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -31,7 +30,7 @@ pub(crate) async fn artifacts_get(
     Path(app): Path<String>,
     Query(query): Query<Which>,
 ) -> ApiResult<Response> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let made = artifacts::make(&state, &app, query.version).await?;
     let mut response = Body::from_stream(made.bytes).into_response();
     let headers = response.headers_mut();

@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::{MissingAnswer, MissingBlobs};
-use milepost_model::Permission;
 
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
@@ -15,7 +14,7 @@ pub(crate) async fn blobs_missing(
     Path(app): Path<String>,
     sent: Body<MissingBlobs>,
 ) -> ApiResult<Json<MissingAnswer>> {
-    caller.may(Permission::ChangeCode, &app)?;
+    caller.on(&app)?;
     let body = sent.read().await?;
     Ok(Json(MissingAnswer { missing: state.catalog.blobs_missing(body.digests).await? }))
 }

@@ -2,7 +2,6 @@ use axum::Json;
 use axum::body::Body;
 use axum::http::HeaderMap;
 use milepost_client::api::Uploaded;
-use milepost_model::Permission;
 
 use crate::auth::Caller;
 use crate::content::ingest;
@@ -19,6 +18,6 @@ pub(crate) async fn blobs_upload(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Json<Uploaded>> {
-    let app = caller.may(Permission::ChangeCode, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(ingest::upload(&state, &app, &headers, body).await?))
 }

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::stream;
 use milepost_model::build::{BuildEvent, BuildRequest};
-use milepost_model::{Code, Permission, Refusal};
+use milepost_model::{Code, Refusal};
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -33,7 +33,7 @@ pub(crate) async fn builds_create(
     Path(app): Path<String>,
     sent: Json<BuildRequest>,
 ) -> ApiResult<Response> {
-    let app = caller.may(Permission::ChangeCode, &app)?;
+    let app = caller.on(&app)?;
     let request = sent.read().await?;
     state.catalog.app_get(&app).await?;
     // The query also protects the source from a sweep during the build.

@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::build::Build;
 
 use crate::auth::Caller;
@@ -14,6 +13,6 @@ pub(crate) async fn builds_get(
     state: Shared,
     Path((app, build)): Path<(String, String)>,
 ) -> ApiResult<Json<Build>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(state.catalog.build_get(&app, build).await?))
 }

@@ -1,7 +1,6 @@
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use milepost_model::Permission;
 
 use crate::auth::Caller;
 use crate::content::trees;
@@ -16,7 +15,7 @@ pub(crate) async fn builds_log(
     state: Shared,
     Path((app, build)): Path<(String, String)>,
 ) -> ApiResult<Response> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let body = match state.catalog.build_get(&app, build).await?.log {
         Some(digest) => {
             let row = trees::locate(&state.store, digest).await?;

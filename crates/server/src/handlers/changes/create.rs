@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use milepost_catalog::{ChangeInput, SealedSecret};
 use milepost_model::change::Change;
 use milepost_model::plan::Reason;
-use milepost_model::{AppName, ChangeOutcome, Code, Digest, OsIds, Permission, Refusal, UnitName, UnitPut};
+use milepost_model::{AppName, ChangeOutcome, Code, Digest, OsIds, Refusal, UnitName, UnitPut};
 
 use crate::auth::Caller;
 use crate::checks::{self, interpreters};
@@ -25,7 +25,7 @@ pub(crate) async fn changes_create(
     headers: HeaderMap,
     sent: Body<Change>,
 ) -> ApiResult<Json<ChangeOutcome>> {
-    let app = caller.may(Permission::ChangeCode, &app)?;
+    let app = caller.on(&app)?;
     let change = sent.read().await?;
     let idempotency_key = idempotency_key(&headers)?;
     let dry_run = change.dry_run;

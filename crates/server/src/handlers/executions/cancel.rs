@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::execution::Execution;
 
 use crate::auth::Caller;
@@ -18,7 +17,7 @@ pub(crate) async fn executions_cancel(
     state: Shared,
     Path((app, execution)): Path<(String, String)>,
 ) -> ApiResult<Json<Execution>> {
-    let app = caller.may(Permission::Invoke, &app)?;
+    let app = caller.on(&app)?;
     let found = state.catalog.execution_cancel(&app, execution).await?;
     if found.cancelling && !state.executions.cancel(&found.id) {
         worker::tell(&state).await;

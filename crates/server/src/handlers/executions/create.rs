@@ -4,7 +4,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use milepost_catalog::Accept;
 use milepost_model::execution::{Cause, Execution, NewExecution};
-use milepost_model::{Code, Permission, Refusal};
+use milepost_model::{Code, Refusal};
 
 use super::{check_input, check_text};
 use crate::auth::Caller;
@@ -25,7 +25,7 @@ pub(crate) async fn executions_create(
     Path(app): Path<String>,
     sent: Body<NewExecution>,
 ) -> ApiResult<(StatusCode, Json<Execution>)> {
-    let app = caller.may(Permission::Invoke, &app)?;
+    let app = caller.on(&app)?;
     let new = sent.read().await?;
     check_input(new.input.as_ref())?;
     check_text("description", &new.description)?;

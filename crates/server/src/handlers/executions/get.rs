@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::execution::Execution;
 
 use super::seen_by;
@@ -15,6 +14,6 @@ pub(crate) async fn executions_get(
     state: Shared,
     Path((app, execution)): Path<(String, String)>,
 ) -> ApiResult<Json<Execution>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(seen_by(&caller, state.catalog.execution_get(&app, execution).await?)))
 }

@@ -1,7 +1,7 @@
 use axum::Json;
 use milepost_client::api::Page;
+use milepost_model::Timestamp;
 use milepost_model::execution::{CauseKind, Execution, ExecutionFilter, ExecutionStatus};
-use milepost_model::{Permission, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -46,7 +46,7 @@ pub(crate) async fn executions_list(
     Query(wanted): Query<Wanted>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<Execution>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let filter = ExecutionFilter {
         function: wanted.function.as_deref().map(wire::function).transpose()?,
         version: wanted.version,

@@ -1,6 +1,5 @@
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use milepost_model::Permission;
 
 use crate::auth::Caller;
 use crate::edge::extract::Path;
@@ -16,7 +15,7 @@ pub(crate) async fn executions_log(
     state: Shared,
     Path((app, execution)): Path<(String, String)>,
 ) -> ApiResult<Response> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let log = state.catalog.execution_log(&app, execution).await?;
     Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], log).into_response())
 }

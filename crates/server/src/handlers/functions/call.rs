@@ -5,7 +5,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
 use milepost_gateway::check_response_head;
-use milepost_model::{Code, Permission, Refusal, Selector};
+use milepost_model::{Code, Refusal, Selector};
 use milepost_runtime::{CallContext, CallError, Function};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -43,7 +43,7 @@ pub(crate) async fn functions_call(
     Query(call): Query<Call>,
     request: Request,
 ) -> ApiResult<Response> {
-    let app = caller.may(Permission::Invoke, &app)?;
+    let app = caller.on(&app)?;
     let selector: Selector =
         if call.version.is_empty() { Selector::Latest } else { call.version.parse().map_err(Refusal::from)? };
     let serving = state.catalog.serving_function(&app, wire::function(&name)?, selector).await?;

@@ -1,6 +1,6 @@
 use axum::Json;
+use milepost_model::Refusal;
 use milepost_model::snapshot::Group;
-use milepost_model::{Permission, Refusal};
 
 use crate::auth::Caller;
 use crate::edge::extract::Path;
@@ -14,6 +14,6 @@ pub(crate) async fn groups_get(
     state: Shared,
     Path((app, group)): Path<(String, String)>,
 ) -> ApiResult<Json<Group>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(state.catalog.group_get(&app, group.parse().map_err(Refusal::from)?).await?))
 }

@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::snapshot::Group;
 
 use crate::auth::Caller;
@@ -10,6 +9,6 @@ use crate::handlers::Shared;
 /// List groups of versions
 #[utoipa::path(get, path = "/apps/{app}/groups", tag = "groups", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Vec<Group>)))]
 pub(crate) async fn groups_list(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<Vec<Group>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(state.catalog.group_list(&app).await?))
 }

@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::install::{ChangedInstall, InstallChange, InstallMode};
 
 use crate::auth::Caller;
@@ -16,7 +15,7 @@ pub(crate) async fn installs_change(
     Path(app): Path<String>,
     sent: Body<InstallChange>,
 ) -> ApiResult<Json<ChangedInstall>> {
-    let app = caller.may(Permission::ChangeCode, &app)?;
+    let app = caller.on(&app)?;
     let change = sent.read().await?;
     if let Some(key) = change.key.as_deref().filter(|key| !key.is_empty()) {
         check_key(key)?;

@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::install::Install;
 
 use crate::auth::Caller;
@@ -14,6 +13,6 @@ pub(crate) async fn installs_detach(
     state: Shared,
     Path(app): Path<String>,
 ) -> ApiResult<Json<Install>> {
-    let app = caller.may(Permission::ChangeCode, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(state.catalog.install_detach(&app, caller.name()).await?))
 }

@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::install::Install;
 
 use crate::auth::Caller;
@@ -10,6 +9,6 @@ use crate::handlers::Shared;
 /// Show the status of an installed app
 #[utoipa::path(get, path = "/apps/{app}/install", tag = "installs", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Install)))]
 pub(crate) async fn installs_get(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<Install>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(state.catalog.install_get(&app).await?))
 }

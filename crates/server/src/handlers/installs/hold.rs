@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::install::{HoldInstall, Install};
 
 use crate::auth::Caller;
@@ -15,7 +14,7 @@ pub(crate) async fn installs_hold(
     Path(app): Path<String>,
     sent: Body<HoldInstall>,
 ) -> ApiResult<Json<Install>> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     let hold = sent.read().await?;
     let install = state.catalog.install_hold(&app, caller.name(), hold).await?;
     state.installs.wake();

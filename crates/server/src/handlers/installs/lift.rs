@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::install::{Install, LiftInstall};
 
 use crate::auth::Caller;
@@ -15,7 +14,7 @@ pub(crate) async fn installs_lift(
     Path(app): Path<String>,
     sent: Body<LiftInstall>,
 ) -> ApiResult<Json<Install>> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     let lift = sent.read().await?;
     let install = state.catalog.install_lift(&app, caller.name(), lift).await?;
     state.installs.wake();

@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::install::{Upgrade, UpgradePlan};
 
 use crate::auth::Caller;
@@ -17,7 +16,7 @@ pub(crate) async fn upgrade_plan(
     Path(app): Path<String>,
     sent: Body<Upgrade>,
 ) -> ApiResult<Json<UpgradePlan>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let asked = sent.read().await?;
     Ok(Json(installs::plan(&state, &app, &asked).await?))
 }

@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::install::{Installed, Upgrade};
 
 use super::to_its_end;
@@ -17,7 +16,7 @@ pub(crate) async fn upgrade_create(
     Path(app): Path<String>,
     sent: Body<Upgrade>,
 ) -> ApiResult<Json<Installed>> {
-    let app = caller.may(Permission::ChangeCode, &app)?;
+    let app = caller.on(&app)?;
     let asked = sent.read().await?;
     let state = state.0;
     Ok(Json(to_its_end(async move { Box::pin(installs::upgrade(&state, &app, caller.name(), asked)).await }).await?))

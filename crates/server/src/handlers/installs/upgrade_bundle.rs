@@ -1,6 +1,5 @@
 use axum::Json;
 use axum::body::Body;
-use milepost_model::Permission;
 use milepost_model::install::{Installed, UpgradeFromBundle};
 
 use super::{framed, to_its_end};
@@ -19,7 +18,7 @@ pub(crate) async fn upgrade_bundle(
     Path(app): Path<String>,
     body: Body,
 ) -> ApiResult<Json<Installed>> {
-    let app = caller.may(Permission::ChangeCode, &app)?;
+    let app = caller.on(&app)?;
     let (asked, artifact) = framed::read::<UpgradeFromBundle>(body).await?;
     let UpgradeFromBundle { package, channel, entry, serial, upgrade } = asked;
     let state = state.0;

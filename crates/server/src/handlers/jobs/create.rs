@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::job::{Job, NewJob};
 
 use crate::auth::Caller;
@@ -16,7 +15,7 @@ pub(crate) async fn jobs_create(
     Path(app): Path<String>,
     sent: Body<NewJob>,
 ) -> ApiResult<Json<Job>> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     let new = sent.read().await?;
     check_input(new.input.as_ref())?;
     check_text("name", &new.name)?;

@@ -1,5 +1,4 @@
 use axum::http::StatusCode;
-use milepost_model::Permission;
 
 use crate::auth::Caller;
 use crate::edge::extract::Path;
@@ -13,7 +12,7 @@ pub(crate) async fn jobs_delete(
     state: Shared,
     Path((app, job)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     let id = state.catalog.job_id(&app, job).await?;
     state.catalog.job_delete(&app, caller.name(), id).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::job::Job;
 
 use crate::auth::Caller;
@@ -14,7 +13,7 @@ pub(crate) async fn jobs_get(
     state: Shared,
     Path((app, job)): Path<(String, String)>,
 ) -> ApiResult<Json<Job>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let id = state.catalog.job_id(&app, job).await?;
     Ok(Json(state.catalog.job_get(&app, id).await?))
 }

@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::Page;
-use milepost_model::Permission;
 use milepost_model::job::Job;
 
 use crate::auth::Caller;
@@ -19,7 +18,7 @@ pub(crate) async fn jobs_list(
     Path(app): Path<String>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<Job>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let found = state.catalog.job_list(&app, paging.text(LIST, &state)?, paging.limit()?).await?;
     Ok(Json(wire::page(LIST, &state, found)))
 }

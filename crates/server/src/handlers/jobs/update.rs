@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::job::{Job, JobChange};
 
 use crate::auth::Caller;
@@ -16,7 +15,7 @@ pub(crate) async fn jobs_update(
     Path((app, job)): Path<(String, String)>,
     sent: Body<JobChange>,
 ) -> ApiResult<Json<Job>> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     let change = sent.read().await?;
     check_input(change.input.as_ref())?;
     check_text("name", change.name.as_deref().unwrap_or_default())?;

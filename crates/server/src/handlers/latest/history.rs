@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::Page;
-use milepost_model::Permission;
 use milepost_model::pointer::PointerMove;
 
 use crate::auth::Caller;
@@ -19,7 +18,7 @@ pub(crate) async fn latest_history(
     Path(app): Path<String>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<PointerMove>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let found = state.catalog.latest_history(&app, paging.page(LIST, &state)?).await?;
     Ok(Json(wire::page(LIST, &state, found)))
 }

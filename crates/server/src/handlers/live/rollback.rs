@@ -3,7 +3,7 @@ use milepost_catalog::RollbackInput;
 use milepost_client::api::{RollBack, RolledBack};
 use milepost_model::change::UnitKey;
 use milepost_model::diff::Contents;
-use milepost_model::{Permission, UnitKind, UnitSpec};
+use milepost_model::{UnitKind, UnitSpec};
 
 use crate::auth::Caller;
 use crate::content::trees;
@@ -21,7 +21,7 @@ pub(crate) async fn live_rollback(
     Path(app): Path<String>,
     sent: Body<RollBack>,
 ) -> ApiResult<Json<RolledBack>> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     let body = sent.read().await?;
     let input = RollbackInput { to: body.to, why: body.why, dry_run: body.dry_run };
     let done = state.catalog.rollback(&app, caller.name(), input).await?;

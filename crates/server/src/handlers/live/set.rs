@@ -2,7 +2,7 @@ use axum::Json;
 use milepost_catalog::LiveTarget;
 use milepost_client::api::SetLive;
 use milepost_model::release::Live;
-use milepost_model::{Code, Permission, Refusal};
+use milepost_model::{Code, Refusal};
 
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
@@ -18,7 +18,7 @@ pub(crate) async fn live_set(
     Path(app): Path<String>,
     sent: Body<SetLive>,
 ) -> ApiResult<Json<Live>> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     let body = sent.read().await?;
     let target = match (body.release, body.follow) {
         (Some(release), false) if body.force => LiveTarget::Forced(release),

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 use milepost_client::api::LogEntry;
-use milepost_model::{AppName, Code, Permission, Refusal, Selector, Timestamp, UnitKind};
+use milepost_model::{AppName, Code, Refusal, Selector, Timestamp, UnitKind};
 use serde::Deserialize;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -52,7 +52,7 @@ pub(crate) async fn logs_list(
     Path(app): Path<String>,
     Query(wanted): Query<Wanted>,
 ) -> ApiResult<Response> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     state.catalog.app_get(&app).await?;
     let number = match (&wanted.function, &wanted.version) {
         (Some(function), Some(version)) => {

@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::Why;
-use milepost_model::Permission;
 use milepost_model::release::Release;
 
 use crate::auth::Caller;
@@ -17,7 +16,7 @@ pub(crate) async fn releases_expire(
     Path((app, release)): Path<(String, String)>,
     sent: Body<Why>,
 ) -> ApiResult<Json<Release>> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     let body = sent.read().await?;
     Ok(Json(state.catalog.release_expire(&app, caller.name(), release, body.why).await?.with_urls(&state.urls, &app)))
 }

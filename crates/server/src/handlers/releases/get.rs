@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::release::Release;
 
 use crate::auth::Caller;
@@ -15,6 +14,6 @@ pub(crate) async fn releases_get(
     state: Shared,
     Path((app, release)): Path<(String, String)>,
 ) -> ApiResult<Json<Release>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(state.catalog.release_get(&app, release).await?.with_urls(&state.urls, &app)))
 }

@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::Page;
-use milepost_model::Permission;
 use milepost_model::release::Release;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -31,7 +30,7 @@ pub(crate) async fn releases_list(
     Query(filter): Query<Filter>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<Release>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let mut found = state.catalog.release_list(&app, filter.active, paging.page(LIST, &state)?).await?;
     found.items = found.items.with_urls(&state.urls, &app);
     Ok(Json(wire::page(LIST, &state, found)))

@@ -1,5 +1,5 @@
 use axum::http::StatusCode;
-use milepost_model::{Permission, Refusal};
+use milepost_model::Refusal;
 
 use crate::auth::Caller;
 use crate::edge::extract::Path;
@@ -13,7 +13,7 @@ pub(crate) async fn tags_delete(
     state: Shared,
     Path((app, tag)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     state.catalog.tag_delete(&app, caller.name(), tag.parse().map_err(Refusal::from)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }

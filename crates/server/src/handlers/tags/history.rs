@@ -1,7 +1,7 @@
 use axum::Json;
 use milepost_client::api::Page;
+use milepost_model::Refusal;
 use milepost_model::pointer::PointerMove;
-use milepost_model::{Permission, Refusal};
 
 use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
@@ -19,7 +19,7 @@ pub(crate) async fn tags_history(
     Path((app, tag)): Path<(String, String)>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<PointerMove>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let found =
         state.catalog.tag_history(&app, tag.parse().map_err(Refusal::from)?, paging.page(LIST, &state)?).await?;
     Ok(Json(wire::page(LIST, &state, found)))

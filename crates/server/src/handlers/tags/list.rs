@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::Tag;
-use milepost_model::Permission;
 
 use crate::auth::Caller;
 use crate::edge::extract::Path;
@@ -11,7 +10,7 @@ use crate::serving::urls::WithUrls;
 /// List tags
 #[utoipa::path(get, path = "/apps/{app}/tags", tag = "tags", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Vec<Tag>)))]
 pub(crate) async fn tags_list(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<Vec<Tag>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let tags = state.catalog.tag_list(&app).await?;
     Ok(Json(
         tags.into_iter().map(|(name, release)| Tag { name, release: release.with_urls(&state.urls, &app) }).collect(),

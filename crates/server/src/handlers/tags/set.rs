@@ -1,7 +1,7 @@
 use axum::Json;
 use milepost_client::api::SetTag;
+use milepost_model::Refusal;
 use milepost_model::release::Release;
-use milepost_model::{Permission, Refusal};
 
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
@@ -17,7 +17,7 @@ pub(crate) async fn tags_set(
     Path((app, tag)): Path<(String, String)>,
     sent: Body<SetTag>,
 ) -> ApiResult<Json<Release>> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     let body = sent.read().await?;
     let tag = tag.parse().map_err(Refusal::from)?;
     Ok(Json(

@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::timer::LiveTimers;
 
 use crate::auth::Caller;
@@ -10,6 +9,6 @@ use crate::handlers::Shared;
 /// List the timers of the live release, and when they fire
 #[utoipa::path(get, path = "/apps/{app}/timers", tag = "timers", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = LiveTimers)))]
 pub(crate) async fn timers_list(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<LiveTimers>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(state.catalog.live_timers(&app).await?))
 }

@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::TreeItem;
-use milepost_model::Permission;
 use milepost_model::tree::Leaf;
 
 use crate::auth::Caller;
@@ -16,7 +15,7 @@ pub(crate) async fn trees_get(
     state: Shared,
     Path((app, digest)): Path<(String, String)>,
 ) -> ApiResult<Json<Vec<TreeItem>>> {
-    caller.may(Permission::Read, &app)?;
+    caller.on(&app)?;
     let digest = extract::digest(&digest)?;
     let tree = trees::load(&state.store, digest).await?;
     let items = tree.iter().map(|(path, leaf)| match leaf {

@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use milepost_model::snapshot::Unit;
 
 use crate::auth::Caller;
@@ -14,6 +13,6 @@ pub(crate) async fn units_get(
     state: Shared,
     Path((app, kind, name)): Path<(String, String, String)>,
 ) -> ApiResult<Json<Unit>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(state.catalog.unit_get(&app, unit_key(&kind, &name)?).await?))
 }

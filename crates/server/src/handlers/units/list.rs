@@ -1,7 +1,7 @@
 use axum::Json;
 use milepost_client::api::Page;
+use milepost_model::UnitKind;
 use milepost_model::snapshot::Unit;
-use milepost_model::{Permission, UnitKind};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -29,7 +29,7 @@ pub(crate) async fn units_list(
     Query(filter): Query<Filter>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<Unit>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let after = match paging.text(LIST, &state)? {
         Some(text) => Some(serde_json::from_str(&text).map_err(|_| cursor::unknown())?),
         None => None,

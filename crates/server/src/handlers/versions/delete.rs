@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use axum::Json;
 use milepost_catalog::{CatalogError, Checking, VersionsToDelete};
-use milepost_model::{ChangeOutcome, Code, Permission, Refusal};
+use milepost_model::{ChangeOutcome, Code, Refusal};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -35,7 +35,7 @@ pub(crate) async fn versions_delete(
     Path((app, kind, name, selector)): Path<(String, String, String, String)>,
     Query(query): Query<DryRun>,
 ) -> ApiResult<Json<ChangeOutcome>> {
-    let app = caller.may(Permission::ChangeCode, &app)?;
+    let app = caller.on(&app)?;
     let which = if selector == "all" {
         VersionsToDelete::All
     } else {

@@ -1,7 +1,7 @@
 use axum::Json;
 use milepost_client::api::Describe;
+use milepost_model::Refusal;
 use milepost_model::snapshot::Version;
-use milepost_model::{Permission, Refusal};
 
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path, unit_key};
@@ -16,7 +16,7 @@ pub(crate) async fn versions_describe(
     Path((app, kind, name, selector)): Path<(String, String, String, String)>,
     sent: Body<Describe>,
 ) -> ApiResult<Json<Version>> {
-    let app = caller.may(Permission::ChangeCode, &app)?;
+    let app = caller.on(&app)?;
     let body = sent.read().await?;
     let selector = selector.parse().map_err(Refusal::from)?;
     Ok(Json(

@@ -1,5 +1,5 @@
 use axum::response::Response;
-use milepost_model::{Code, Digest, Permission, Refusal, Selector, UnitKind};
+use milepost_model::{Code, Digest, Refusal, Selector, UnitKind};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -24,7 +24,7 @@ pub(crate) async fn versions_download(
     Path((app, kind, name, selector)): Path<(String, String, String, String)>,
     Query(query): Query<Part>,
 ) -> ApiResult<Response> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let selector: Selector = selector.parse().map_err(Refusal::from)?;
     let mut version = state.catalog.version_get(&app, unit_key(&kind, &name)?, selector).await?;
     if let (UnitKind::Function, Some(package)) = (version.kind, version.spec.get("package")) {

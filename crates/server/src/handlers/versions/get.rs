@@ -1,6 +1,6 @@
 use axum::Json;
+use milepost_model::Refusal;
 use milepost_model::snapshot::Version;
-use milepost_model::{Permission, Refusal};
 
 use crate::auth::Caller;
 use crate::edge::extract::{Path, unit_key};
@@ -14,7 +14,7 @@ pub(crate) async fn versions_get(
     state: Shared,
     Path((app, kind, name, selector)): Path<(String, String, String, String)>,
 ) -> ApiResult<Json<Version>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let selector = selector.parse().map_err(Refusal::from)?;
     Ok(Json(state.catalog.version_get(&app, unit_key(&kind, &name)?, selector).await?))
 }

@@ -1,6 +1,5 @@
 use axum::Json;
 use milepost_client::api::Page;
-use milepost_model::Permission;
 use milepost_model::snapshot::Version;
 
 use crate::auth::Caller;
@@ -19,7 +18,7 @@ pub(crate) async fn versions_list(
     Path((app, kind, name)): Path<(String, String, String)>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<Version>>> {
-    let app = caller.may(Permission::Read, &app)?;
+    let app = caller.on(&app)?;
     let found = state.catalog.version_list(&app, unit_key(&kind, &name)?, paging.page(LIST, &state)?).await?;
     Ok(Json(wire::page(LIST, &state, found)))
 }

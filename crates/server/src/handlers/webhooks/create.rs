@@ -1,6 +1,5 @@
 use axum::Json;
 use axum::http::HeaderMap;
-use milepost_model::Permission;
 use milepost_model::webhook::{NewWebhook, Webhook};
 
 use super::{sealed, with_url};
@@ -21,7 +20,7 @@ pub(crate) async fn webhooks_create(
     headers: HeaderMap,
     sent: Body<NewWebhook>,
 ) -> ApiResult<Json<Webhook>> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     let mut new = sent.read().await?;
     check_text("description", &new.description)?;
     let secret = new.secret.take().map(|secret| sealed(&state, &secret)).transpose()?;

@@ -1,5 +1,4 @@
 use axum::http::StatusCode;
-use milepost_model::Permission;
 
 use crate::auth::Caller;
 use crate::edge::extract::Path;
@@ -13,7 +12,7 @@ pub(crate) async fn webhooks_delete(
     state: Shared,
     Path((app, webhook)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     state.catalog.webhook_delete(&app, caller.name(), webhook).await?;
     Ok(StatusCode::NO_CONTENT)
 }

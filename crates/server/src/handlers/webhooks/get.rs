@@ -1,6 +1,5 @@
 use axum::Json;
 use axum::http::HeaderMap;
-use milepost_model::Permission;
 use milepost_model::webhook::Webhook;
 
 use super::with_url;
@@ -17,6 +16,6 @@ pub(crate) async fn webhooks_get(
     Path((app, webhook)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> ApiResult<Json<Webhook>> {
-    let app = caller.may(Permission::Invoke, &app)?;
+    let app = caller.on(&app)?;
     Ok(Json(with_url(state.catalog.webhook_get(&app, webhook).await?, &headers)))
 }

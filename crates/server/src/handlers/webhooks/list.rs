@@ -1,7 +1,6 @@
 use axum::Json;
 use axum::http::HeaderMap;
 use milepost_client::api::Page;
-use milepost_model::Permission;
 use milepost_model::webhook::Webhook;
 
 use super::with_url;
@@ -22,7 +21,7 @@ pub(crate) async fn webhooks_list(
     Query(paging): Query<Paging>,
     headers: HeaderMap,
 ) -> ApiResult<Json<Page<Webhook>>> {
-    let app = caller.may(Permission::Invoke, &app)?;
+    let app = caller.on(&app)?;
     let mut found = state.catalog.webhook_list(&app, paging.text(LIST, &state)?, paging.limit()?).await?;
     found.items = found.items.into_iter().map(|webhook| with_url(webhook, &headers)).collect();
     Ok(Json(wire::page(LIST, &state, found)))

@@ -1,7 +1,6 @@
 use axum::Json;
 use axum::http::HeaderMap;
 use milepost_catalog::SecretChange;
-use milepost_model::Permission;
 use milepost_model::webhook::{Webhook, WebhookChange};
 
 use super::{sealed, with_url};
@@ -20,7 +19,7 @@ pub(crate) async fn webhooks_update(
     headers: HeaderMap,
     sent: Body<WebhookChange>,
 ) -> ApiResult<Json<Webhook>> {
-    let app = caller.may(Permission::MovePointer, &app)?;
+    let app = caller.on(&app)?;
     let mut change = sent.read().await?;
     check_text("description", change.description.as_deref().unwrap_or_default())?;
     let secret = match change.secret.take() {

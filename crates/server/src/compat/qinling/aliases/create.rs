@@ -1,6 +1,6 @@
 use axum::Json;
 use axum::http::StatusCode;
-use milepost_model::{AliasName, Permission, Refusal};
+use milepost_model::{AliasName, Refusal};
 use serde_json::{Map, Value};
 
 use super::show;
@@ -16,7 +16,7 @@ pub(crate) async fn create(
     state: Shared,
     body: Unread,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
-    let app = project.may(Permission::MovePointer)?;
+    let app = project.may()?;
     let fields = body.fields().await?;
     let (Some(name), Some(function)) = (fields.text("name")?, fields.text("function_id")?) else {
         return Err(Fault::missing("'function_id', 'name'"));

@@ -1,5 +1,4 @@
 use axum::http::StatusCode;
-use milepost_model::Permission;
 
 use super::find;
 use crate::compat::qinling::changed;
@@ -10,7 +9,7 @@ use crate::handlers::Shared;
 
 /// Refused while a job or webhook follows the alias.
 pub(crate) async fn delete(project: Project, state: Shared, Path(name): Path<String>) -> V1Result<StatusCode> {
-    let app = project.may(Permission::MovePointer)?;
+    let app = project.may()?;
     let alias = find(&state, app, &name).await?;
     state.catalog.v1_alias_delete(app, project.actor(), alias.name).await?;
     changed(&state, app).await;

@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use serde_json::{Map, Value};
 
 use super::{find, show};
@@ -14,7 +13,7 @@ pub(crate) async fn get(
     state: Shared,
     Path(name): Path<String>,
 ) -> V1Result<Json<Map<String, Value>>> {
-    let app = project.may(Permission::Read)?;
+    let app = project.may()?;
     let alias = find(&state, app, &name).await?;
     Ok(Json(show(app, &Names::of_one(&state, app, &alias.function).await?, &alias)))
 }

@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use serde_json::{Map, Value};
 
 use super::{find, show};
@@ -18,7 +17,7 @@ pub(crate) async fn update(
     Path(name): Path<String>,
     body: Unread,
 ) -> V1Result<Json<Map<String, Value>>> {
-    let app = project.may(Permission::MovePointer)?;
+    let app = project.may()?;
     let fields = body.fields().await?;
     let alias = find(&state, app, &name).await?;
     let names = Names::of(&state, app).await?;

@@ -1,5 +1,4 @@
 use axum::http::StatusCode;
-use milepost_model::Permission;
 
 use super::find;
 use crate::compat::qinling::fault::{Fault, V1Result};
@@ -8,7 +7,7 @@ use crate::compat::qinling::project::Project;
 use crate::handlers::Shared;
 
 pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
-    let own = project.may(Permission::MovePointer)?;
+    let own = project.may()?;
     let (app, execution) = find(&state, &project, &id).await?;
     if app != *own {
         return Err(Fault::unknown("Execution", "id", &id));

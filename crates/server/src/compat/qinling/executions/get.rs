@@ -1,5 +1,4 @@
 use axum::Json;
-use milepost_model::Permission;
 use serde_json::{Map, Value};
 
 use super::{find, show};
@@ -10,7 +9,7 @@ use crate::compat::qinling::targets::Names;
 use crate::handlers::Shared;
 
 pub(crate) async fn get(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<Json<Map<String, Value>>> {
-    project.may(Permission::Read)?;
+    project.may()?;
     let (app, execution) = find(&state, &project, &id).await?;
     Ok(Json(show(&app, &Names::of_one(&state, &app, &execution.function).await?, &execution)))
 }

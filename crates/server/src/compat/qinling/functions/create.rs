@@ -3,7 +3,7 @@ use axum::http::StatusCode;
 use milepost_catalog::V1Change;
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::unit_put::{FunctionPut, Put, PutOnly, ScalePut, UnitPut, VersionRef};
-use milepost_model::{Permission, Refusal, Selector, UnitKind, UnitName};
+use milepost_model::{Refusal, Selector, UnitKind, UnitName};
 use serde_json::{Map, Value, json};
 
 use super::{ENTRY, check_source, code, environment, limits, most_instances, read_code, read_md5, shown, variables};
@@ -23,7 +23,7 @@ pub(crate) async fn create(
     state: Shared,
     body: Unread,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
-    let app = project.may(Permission::ChangeCode)?;
+    let app = project.may()?;
     let Form { fields, package } = body.form().await?;
     let Some(text) = fields.text("code")? else { return Err(Fault::missing("'code'")) };
     let given = read_code(&text)?;

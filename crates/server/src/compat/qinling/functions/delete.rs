@@ -1,5 +1,4 @@
 use axum::http::StatusCode;
-use milepost_model::Permission;
 
 use super::scale;
 use crate::compat::qinling::changed;
@@ -10,7 +9,7 @@ use crate::handlers::Shared;
 
 /// Deletes a function with all its versions.
 pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
-    let app = project.may(Permission::ChangeCode)?;
+    let app = project.may()?;
     let unit = names::owned(&state, &project, &id).await?;
     state.catalog.v1_function_delete(app, project.actor(), unit.name.clone()).await?;
     scale::let_go_all(&state, app, &unit.name);

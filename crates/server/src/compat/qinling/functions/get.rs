@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
-use milepost_model::{Permission, UnitKind};
+use milepost_model::UnitKind;
 
 use super::{code, head, shown};
 use crate::compat::qinling::fault::V1Result;
@@ -12,7 +12,7 @@ use crate::handlers::Shared;
 
 /// Shows the function, or downloads its newest code with `download`.
 pub(crate) async fn get(project: Project, state: Shared, Path(id): Path<String>, uri: Uri) -> V1Result<Response> {
-    project.may(Permission::Read)?;
+    project.may()?;
     let unit = names::unit(&state, &project, UnitKind::Function, &id).await?;
     if wants_download(&uri) {
         return code::download(&state, &unit.app, &head(&state, &unit).await?, unit.name.as_str()).await;

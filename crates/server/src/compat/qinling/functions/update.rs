@@ -3,7 +3,7 @@ use milepost_catalog::V1Change;
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::spec::Scale;
 use milepost_model::unit_put::{FunctionPut, Put, PutOnly, ScalePut, UnitPut, VersionRef};
-use milepost_model::{Permission, Selector, UnitKind, UnitName};
+use milepost_model::{Selector, UnitKind, UnitName};
 use serde_json::{Map, Value, json};
 
 use super::{CONVENTION, code, head, limits, most_instances, read_code, read_md5, shown, variables};
@@ -22,7 +22,7 @@ pub(crate) async fn update(
     Path(id): Path<String>,
     body: Unread,
 ) -> V1Result<Json<Map<String, Value>>> {
-    let app = project.may(Permission::ChangeCode)?;
+    let app = project.may()?;
     let Form { fields, package } = body.form().await?;
     let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
     let limits = limits::read(&fields)?;

@@ -1,6 +1,5 @@
 use axum::Json;
 use axum::http::StatusCode;
-use milepost_model::Permission;
 use milepost_model::job::NewJob;
 use serde_json::{Map, Value};
 
@@ -16,7 +15,7 @@ pub(crate) async fn create(
     state: Shared,
     body: Unread,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
-    let app = project.may(Permission::MovePointer)?;
+    let app = project.may()?;
     let fields = body.fields().await?;
     let text = fields.text("pattern")?.filter(|pattern| !pattern.is_empty());
     let first = fields.text("first_execution_time")?.filter(|first| !first.is_empty());

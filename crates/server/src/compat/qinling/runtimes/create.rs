@@ -1,9 +1,9 @@
 use axum::Json;
 use axum::http::StatusCode;
 use milepost_catalog::V1Change;
+use milepost_model::UnitKind;
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::unit_put::{Put, PutOnly, UnitPut};
-use milepost_model::{Permission, UnitKind};
 use serde_json::{Map, Value, json};
 
 use super::{available, not_for_all, show};
@@ -18,7 +18,7 @@ pub(crate) async fn create(
     state: Shared,
     body: Unread,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
-    project.may(Permission::Administer)?;
+    project.may()?;
     let fields = body.fields().await?;
     let Some(image) = fields.short_text("image")?.filter(|image| !image.is_empty()) else {
         return Err(Fault::missing("'image'"));

@@ -1,6 +1,6 @@
 use axum::http::StatusCode;
 use milepost_catalog::CatalogError;
-use milepost_model::{Code, Permission, UnitKind};
+use milepost_model::{Code, UnitKind};
 
 use crate::compat::qinling::fault::{Fault, V1Result};
 use crate::compat::qinling::names::Path;
@@ -9,7 +9,7 @@ use crate::compat::qinling::{changed, names};
 use crate::handlers::Shared;
 
 pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
-    project.may(Permission::Administer)?;
+    project.may()?;
     let unit = names::own_unit(&state, &project, UnitKind::Environment, &id).await?;
     match state.catalog.v1_runtime_delete(&project.name, project.actor(), unit.name).await {
         Err(CatalogError::Refused(refusal)) if refusal.code == Code::StillReferenced => {

@@ -1,5 +1,5 @@
 use axum::Json;
-use milepost_model::{Permission, UnitKind};
+use milepost_model::UnitKind;
 use serde_json::{Value, json};
 
 use super::spec_of;
@@ -11,7 +11,7 @@ use crate::handlers::Shared;
 
 /// The warm interpreters on this node that wait for a function.
 pub(crate) async fn pool(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<Json<Value>> {
-    project.may(Permission::Administer)?;
+    project.may()?;
     let unit = names::unit(&state, &project, UnitKind::Environment, &id).await?;
     let (total, available) = state.plane.runtime.spares(spec_of(&state, &unit).await?.runtime);
     Ok(Json(json!({ "name": unit.id, "capacity": { "total": total, "available": available } })))

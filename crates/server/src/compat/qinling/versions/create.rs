@@ -1,6 +1,6 @@
 use axum::Json;
 use axum::http::StatusCode;
-use milepost_model::{Permission, UnitKind};
+use milepost_model::UnitKind;
 use serde_json::{Map, Value};
 
 use super::show;
@@ -18,7 +18,7 @@ pub(crate) async fn create(
     Path(id): Path<String>,
     body: Unread,
 ) -> V1Result<(StatusCode, Json<Map<String, Value>>)> {
-    let app = project.may(Permission::ChangeCode)?;
+    let app = project.may()?;
     let fields = body.fields().await?;
     let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
     let description = fields.short_text("description")?.unwrap_or_default();

@@ -1,5 +1,5 @@
 use axum::Json;
-use milepost_model::{Permission, UnitKind};
+use milepost_model::UnitKind;
 use serde_json::{Map, Value};
 
 use super::{find, show};
@@ -16,7 +16,7 @@ pub(crate) async fn update(
     Path((id, version)): Path<(String, String)>,
     body: Unread,
 ) -> V1Result<Json<Map<String, Value>>> {
-    let app = project.may(Permission::ChangeCode)?;
+    let app = project.may()?;
     let fields = body.fields().await?;
     let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
     let mut found = find(&state, &unit, &version).await?;

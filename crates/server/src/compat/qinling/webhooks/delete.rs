@@ -1,5 +1,4 @@
 use axum::http::StatusCode;
-use milepost_model::Permission;
 
 use super::find_own;
 use crate::compat::qinling::fault::V1Result;
@@ -8,7 +7,7 @@ use crate::compat::qinling::project::Project;
 use crate::handlers::Shared;
 
 pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
-    let app = project.may(Permission::MovePointer)?;
+    let app = project.may()?;
     let webhook = find_own(&state, &project, &id).await?;
     state.catalog.webhook_delete(app, project.actor(), webhook.id).await?;
     Ok(StatusCode::NO_CONTENT)

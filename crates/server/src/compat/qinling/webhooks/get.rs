@@ -1,6 +1,5 @@
 use axum::Json;
 use axum::http::HeaderMap;
-use milepost_model::Permission;
 use serde_json::{Map, Value};
 
 use super::{find, show};
@@ -18,7 +17,7 @@ pub(crate) async fn get(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> V1Result<Json<Map<String, Value>>> {
-    project.may(Permission::Invoke)?;
+    project.may()?;
     let (app, webhook) = find(&state, &project, &id).await?;
     Ok(Json(show(&app, &Names::of_one(&state, &app, &webhook.function).await?, &webhook, &headers)))
 }

@@ -1,7 +1,6 @@
 use axum::Json;
 use axum::http::HeaderMap;
 use milepost_catalog::SecretChange;
-use milepost_model::Permission;
 use milepost_model::webhook::WebhookChange;
 use serde_json::{Map, Value};
 
@@ -21,7 +20,7 @@ pub(crate) async fn update(
     headers: HeaderMap,
     body: Unread,
 ) -> V1Result<Json<Map<String, Value>>> {
-    let app = project.may(Permission::MovePointer)?;
+    let app = project.may()?;
     let fields = body.fields().await?;
     let webhook = find_own(&state, &project, &id).await?;
     let description = fields.short_text("description")?;
