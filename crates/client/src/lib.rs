@@ -8,6 +8,7 @@ pub mod api;
 mod calls;
 mod error;
 mod http;
+pub mod packs;
 pub mod source;
 mod upload;
 
