@@ -13,8 +13,7 @@ use crate::failure::{Failure, Result};
 use crate::folders::Terminal;
 use crate::output::Ui;
 
-/// The app when no option, variable or manifest names one.
-pub const DEFAULT_APP: &str = "default";
+pub use milepost_model::DEFAULT_APP;
 
 pub struct Context<'a> {
     pub ui: &'a Ui,

@@ -9,6 +9,7 @@
 //! To add a unit kind: add a file in `spec/`, an arm in [`UnitKind`], [`UnitSpec`] and [`UnitPut`],
 //! and a golden digest in `tests/golden_digests.rs`.
 
+pub mod backoff;
 pub mod base;
 pub mod build;
 pub mod canonical;
@@ -46,12 +47,13 @@ pub mod tree;
 pub mod unit_put;
 pub mod webhook;
 
+pub use backoff::Backoff;
 pub use change::{ChangeOutcome, GitFacts};
 pub use clock::{Clock, ManualClock, SystemClock, Timestamp};
 pub use digest::Digest;
 pub use ids::{IdSource, OsIds, SeededIds};
 pub use kind::UnitKind;
-pub use name::{AliasName, AppName, GroupName, Label, NameError, TagName, UnitName};
+pub use name::{AliasName, AppName, DEFAULT_APP, GroupName, Label, NameError, TagName, UnitName};
 pub use quota::PlanName;
 pub use raw_json::RawJson;
 pub use refusal::{Code, Refusal};

@@ -62,6 +62,16 @@ name_type!(
     /// enough that `{release}--{app}` fits into one label of 63 characters.
     AppName, "app", check_app
 );
+
+/// The app that a request means if it names none. Every server has it.
+pub const DEFAULT_APP: &str = "default";
+
+impl Default for AppName {
+    fn default() -> Self {
+        Self(DEFAULT_APP.to_owned())
+    }
+}
+
 name_type!(
     /// The name of a unit. The allowed characters depend on the kind: see [`UnitName::for_kind`].
     UnitName, "unit", check_any_unit

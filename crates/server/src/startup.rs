@@ -46,8 +46,6 @@ const WORKERS_DRAIN: Duration = Duration::from_secs(2);
 const INSIDE_DRAIN: Duration = Duration::from_secs(1);
 /// A reachable store answers within a few seconds, even after a retry.
 const BLOBS_PATIENCE: Duration = Duration::from_secs(8);
-/// The app used when a request names none.
-const DEFAULT_APP: &str = "default";
 const ADMIN: &str = "admin";
 
 #[derive(Debug, thiserror::Error)]
@@ -462,7 +460,7 @@ async fn ensure_admin_token(catalog: &Catalog, settings: &Settings) -> Result<()
 }
 
 async fn ensure_default_app(catalog: &Catalog) -> Result<(), StartError> {
-    let Ok(name) = DEFAULT_APP.parse::<AppName>() else { return Ok(()) };
+    let name = AppName::default();
     match catalog.app_get(&name).await {
         Err(CatalogError::Refused(refusal)) if refusal.code == Code::AppNotFound => {}
         other => return Ok(other.map(drop)?),

@@ -4,6 +4,7 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
+use milepost_model::Backoff;
 use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Config, NoTls};
 
@@ -22,24 +23,22 @@ pub(super) const CHANNEL: &str = "milepost";
 pub(super) const EXECUTIONS: &str = "milepost_executions";
 /// Capacity of the channel. A listener that falls behind receives a gap instead.
 const WAITING: usize = 1024;
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
 
 /// Listens until the receiver is dropped.
 pub(super) fn start(config: Config, channel: &'static str) -> mpsc::Receiver<Heard> {
     let (to, heard) = mpsc::channel(WAITING);
     tokio::spawn(async move {
-        let mut pause = FIRST_PAUSE;
+        let mut backoff = BACKOFF;
         while !to.is_closed() {
             match listen(&config, channel, &to).await {
-                Ok(()) => pause = FIRST_PAUSE,
+                Ok(()) => backoff.reset(),
                 Err(error) => {
                     tracing::debug!(error = &error as &dyn std::error::Error, "the listener lost its connection");
-                    pause = (pause * 2).min(LONGEST_PAUSE);
                 }
             }
             tokio::select! {
-                () = tokio::time::sleep(pause) => {}
+                () = tokio::time::sleep(backoff.next_delay()) => {}
                 () = to.closed() => return,
             }
         }

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use milepost_model::Backoff;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -23,8 +24,7 @@ use crate::call::CallError;
 use crate::executor::{Executor, Instance as _, StartError, StopReason};
 
 /// Backoff after the second failure in a row, doubled with each further one.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(10));
 /// The `retry_after` of calls that were refused or timed out in the queue.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -321,9 +321,7 @@ impl<E: Executor> State<E> {
         self.last_failure = reason;
         self.unfetched = false;
         // The first retry has no delay: most faults are transient or lie in the code.
-        self.retry_at = self.failures.checked_sub(2).map(|doublings| {
-            now + FIRST_PAUSE.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX)).min(LONGEST_PAUSE)
-        });
+        self.retry_at = (self.failures > 1).then(|| now + BACKOFF.after(self.failures - 1));
     }
 
     /// Removes an ended instance. Returns true if it ended on its own.

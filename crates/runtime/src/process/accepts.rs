@@ -6,25 +6,26 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use milepost_model::Backoff;
+
 use super::worker::Worker;
 
 const TABLE: &str = "/proc/net/unix";
 /// State of a connection that its listener has not accepted.
 const WAITING: &str = "02";
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
-const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(5), Duration::from_millis(200));
 
 /// Returns once no connection waits in the worker's queue. If the worker ends first, the error says
 /// how.
 pub(super) async fn accepted(worker: &Arc<Worker>) -> Result<(), String> {
-    let mut pause = FIRST_PAUSE;
+    let mut backoff = BACKOFF;
     loop {
         tokio::select! {
             how = worker.ended() => return Err(format!("its process ended before it accepted a connection ({how})")),
-            () = tokio::time::sleep(pause) => {}
+            () = tokio::time::sleep(backoff.next_delay()) => {}
         }
         match tokio::fs::read_to_string(TABLE).await {
-            Ok(table) if is_waiting(&table, &worker.socket) => pause = (pause * 2).min(LONGEST_PAUSE),
+            Ok(table) if is_waiting(&table, &worker.socket) => {}
             // Without the table nothing more can be learned: the program is running.
             _ => return Ok(()),
         }

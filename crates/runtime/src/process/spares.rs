@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use milepost_model::Backoff;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -15,8 +16,7 @@ use crate::executor::StopReason;
 use crate::sandbox::interpreters::Interpreter;
 
 /// Backoff after a spare died on its own: starting the next one at once would most likely fail too.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(30));
 
 pub(crate) struct Spares {
     runtime: milepost_model::spec::Runtime,
@@ -69,18 +69,17 @@ impl Spares {
     /// Keeps `count` spares running until the server stops.
     pub async fn keep(self: Arc<Self>, launcher: Arc<Launcher>) {
         launcher.compile_workers(self.runtime, &self.interpreter).await;
-        let mut pause = Duration::ZERO;
+        let mut backoff = BACKOFF;
         let mut not_before = Instant::now();
         loop {
             let (living, died) = self.count_living();
             // A taken spare may be about to die like those before it, so it does not reset the
-            // pause then.
+            // backoff then.
             if self.useful.swap(false, Ordering::Relaxed) && !died {
-                pause = Duration::ZERO;
+                backoff.reset();
             }
             if died {
-                pause = (pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
-                not_before = Instant::now() + pause;
+                not_before = Instant::now() + backoff.next_delay();
             }
             let missing = living < self.count;
             if missing && Instant::now() >= not_before {
@@ -88,8 +87,7 @@ impl Spares {
                     Ok(worker) => self.add(worker),
                     Err(error) => {
                         tracing::warn!(runtime = %self.runtime, %error, "a spare interpreter could not be started");
-                        pause = (pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
-                        not_before = Instant::now() + pause;
+                        not_before = Instant::now() + backoff.next_delay();
                     }
                 }
                 continue;

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Method, header};
 use futures::FutureExt;
 use milepost_catalog::{Claimed, Finish};
-use milepost_model::Code;
+use milepost_model::{Backoff, Code};
 use milepost_runtime::CallError;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
@@ -21,8 +21,7 @@ use crate::state::State;
 
 /// Header that passes the execution's id to the function.
 const HEADER: &str = "milepost-execution";
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
 /// How long a stopping server waits for the database to release an attempt.
 const LETTING_GO: Duration = Duration::from_secs(5);
 
@@ -125,7 +124,7 @@ async fn postpone(state: &State, claimed: &Claimed) -> Over {
 /// down for a while.
 async fn end(state: &State, claimed: &Claimed, finish: Finish) -> Over {
     let (id, node) = (&claimed.execution.id, state.executions.node());
-    let mut pause = FIRST_PAUSE;
+    let mut backoff = BACKOFF;
     loop {
         match state.catalog.execution_finish(id.clone(), node, claimed.attempt, finish.clone()).await {
             Ok(true) => return Over::Ended,
@@ -140,7 +139,7 @@ async fn end(state: &State, claimed: &Claimed, finish: Finish) -> Over {
         }
         tokio::select! {
             () = state.executions.cut.cancelled() => return let_go(state, claimed).await,
-            () = tokio::time::sleep(pause) => pause = (pause * 2).min(LONGEST_PAUSE),
+            () = tokio::time::sleep(backoff.next_delay()) => {}
         }
     }
 }
@@ -149,7 +148,7 @@ async fn call(state: &State, claimed: &Claimed, began: &Began) -> Called {
     // Queued executions wait for obstacles to pass. A caller that waits for a synchronous one gets
     // the error instead.
     let patient = !claimed.execution.sync;
-    let mut pause = FIRST_PAUSE;
+    let mut backoff = BACKOFF;
     loop {
         match binding::of(state, claimed).await {
             Ok(bound) => match once(state, claimed, bound, began).await {
@@ -163,8 +162,7 @@ async fn call(state: &State, claimed: &Claimed, began: &Began) -> Called {
             Err(error) if patient && error.0.code == Code::Unavailable => {}
             Err(error) => return Called::Outcome(Outcome::error(&error.0.message)),
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        tokio::time::sleep(backoff.next_delay()).await;
     }
 }
 

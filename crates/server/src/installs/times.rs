@@ -1,12 +1,14 @@
 //! When an install is checked next.
 
+use std::time::Duration;
+
 use milepost_model::clock::from_millis;
-use milepost_model::{IdSource, Timestamp};
+use milepost_model::{Backoff, IdSource, Timestamp};
 
 /// Delay before the first retry of an unreadable channel, capped at the poll interval. Doubles with
 /// each failure.
-const FIRST_RETRY_MS: i64 = 60_000;
-const LAST_RETRY_MS: i64 = 3_600_000;
+const FIRST_RETRY: Duration = Duration::from_secs(60);
+const LAST_RETRY: Duration = Duration::from_secs(3600);
 /// Minimum delay before fetching an unusable artifact again.
 const FETCH_AGAIN_MS: i64 = 300_000;
 
@@ -20,9 +22,9 @@ pub(super) fn usual(now: Timestamp, poll_s: u32, wake_at: Option<Timestamp>, ids
 /// The next retry after consecutive failures. Callers keep an earlier planned time, since the
 /// channel may respond by then.
 pub(super) fn retry(now: Timestamp, poll_s: u32, failures: i64, ids: &dyn IdSource) -> Timestamp {
-    let first = FIRST_RETRY_MS.min(i64::from(poll_s) * 1000);
-    let doublings = u32::try_from(failures.clamp(1, 20) - 1).unwrap_or(0);
-    spread(now, first.saturating_mul(1 << doublings).min(LAST_RETRY_MS), ids)
+    let backoff = Backoff::new(FIRST_RETRY.min(Duration::from_secs(poll_s.into())), LAST_RETRY);
+    let delay = backoff.after(u32::try_from(failures.max(1)).unwrap_or(u32::MAX));
+    spread(now, i64::try_from(delay.as_millis()).unwrap_or(i64::MAX), ids)
 }
 
 /// The next check after an unusable artifact was fetched. It stays the same until someone acts, but

@@ -9,8 +9,6 @@ use super::fault::{Fault, V1Result};
 use crate::auth::Caller;
 use crate::state::State;
 
-/// The project of tokens for all apps.
-const DEFAULT_APP: &str = "default";
 /// The header that OpenStack clients use.
 const TOKEN: &str = "x-auth-token";
 
@@ -63,7 +61,8 @@ impl FromRequestParts<State> for Project {
         let sees_all = only.is_none() && caller.row().role.may(Permission::Administer);
         let name = match only {
             Some(app) => app.to_string().parse(),
-            None => DEFAULT_APP.parse(),
+            // The project of tokens for all apps.
+            None => Ok(AppName::default()),
         };
         let name = name.map_err(milepost_model::Refusal::from)?;
         Ok(Self { name, sees_all, caller })

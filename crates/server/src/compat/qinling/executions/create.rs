@@ -5,7 +5,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use milepost_catalog::Accept;
 use milepost_model::execution::{Cause, NewExecution};
-use milepost_model::{AppName, Code, Refusal};
+use milepost_model::{AppName, Backoff, Code, Refusal};
 use serde_json::{Map, Value};
 
 use super::show;
@@ -20,8 +20,7 @@ use crate::state::State;
 
 /// How long a synchronous execution waits while the project runs as many as its plan allows.
 const PATIENCE: Duration = Duration::from_secs(10);
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(1));
 
 pub(crate) async fn create(
     project: Project,
@@ -58,7 +57,7 @@ pub(crate) async fn create(
 /// Retries when the limit is reached. Other interfaces refuse at once, but v1 clients neither
 /// expect that nor retry.
 async fn accept_soon(state: &State, app: &AppName, accept: Accept) -> ApiResult<Accepted> {
-    let (since, mut pause) = (Instant::now(), FIRST_PAUSE);
+    let (since, mut backoff) = (Instant::now(), BACKOFF);
     loop {
         let accepted =
             executions::accept(state, app.clone(), accept.clone()).await.map_err(|error| internal(&error))?;
@@ -66,7 +65,6 @@ async fn accept_soon(state: &State, app: &AppName, accept: Accept) -> ApiResult<
             Err(error) if error.0.code == Code::TooManyRunning && since.elapsed() < PATIENCE => {}
             accepted => return accepted,
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        tokio::time::sleep(backoff.next_delay()).await;
     }
 }
