@@ -176,7 +176,7 @@ impl Server {
             installs: Installs::new(&settings, &OsIds),
             checks: Checks::new(&OsIds),
             gateway: asked_inside,
-            channels: crate::handlers::channels::open(&settings)?,
+            channels: crate::content::channels::open(&settings)?,
         };
         let state = State(Arc::new(parts));
         beat::begin(&state).await?;

@@ -24,6 +24,9 @@ use crate::serving::{Plane, Views};
 #[derive(Clone)]
 pub(crate) struct State(pub Arc<Parts>);
 
+/// The state, as handlers extract it.
+pub(crate) type Shared = axum::extract::State<State>;
+
 /// The catalog, and the blobs it refers to.
 #[derive(Clone)]
 pub(crate) struct Store {

@@ -2,6 +2,8 @@
 
 pub(crate) mod archive;
 pub(crate) mod artifacts;
+pub(crate) mod change;
+pub(crate) mod channels;
 pub(crate) mod checkout;
 pub(crate) mod ingest;
 pub(crate) mod ingest_source;

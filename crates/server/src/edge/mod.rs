@@ -10,3 +10,4 @@ pub(crate) mod extract;
 pub(crate) mod middleware;
 pub(crate) mod open_files;
 pub(crate) mod rule;
+pub(crate) mod wire;

@@ -12,6 +12,7 @@ mod attempt;
 mod began;
 mod binding;
 mod calls;
+pub(crate) mod limits;
 mod orphans;
 mod outcome;
 pub(crate) mod scheduler;

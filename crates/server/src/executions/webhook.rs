@@ -50,7 +50,7 @@ pub(crate) async fn invoke(state: &State, id: &str, request: Request, descriptio
     let query = if called.sealed.is_none() { parts.uri.query() } else { None };
     let input = input_of(&parts.headers, query, &bytes)?;
     // Checks the structure only, since the size was limited while reading.
-    input.as_ref().map_or(Ok(()), crate::handlers::executions::check_form)?;
+    input.as_ref().map_or(Ok(()), crate::executions::limits::check_form)?;
     let CalledWebhook { app, webhook, .. } = called;
     let new = NewExecution { function: webhook.function, version: webhook.selector, input, sync: false, description };
     let node = state.executions.node().to_owned();

@@ -5,9 +5,9 @@ use std::time::Duration;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 
-use super::Shared;
 use crate::auth::Caller;
 use crate::error::ApiResult;
+use crate::state::Shared;
 
 /// Clients of health checks give up after a few seconds, so a later response would be useless.
 const PATIENCE: Duration = Duration::from_secs(5);

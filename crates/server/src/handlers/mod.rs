@@ -29,6 +29,3 @@ pub(crate) mod trees;
 pub(crate) mod units;
 pub(crate) mod versions;
 pub(crate) mod webhooks;
-pub(crate) mod wire;
-
-pub(crate) type Shared = axum::extract::State<crate::state::State>;

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use super::problem::Problem;
 use crate::checks::interpreters;
+use crate::content::change::{seal, trees_of};
 use crate::content::{artifacts, named_files, trees};
-use crate::handlers::changes::create::{seal, trees_of};
 use crate::state::State;
 
 /// Fetches and verifies the artifact of a version and stores its files. Does not change the app.
@@ -83,7 +83,7 @@ pub(super) async fn version(state: &State, artifact: &Artifact, wanted: Wanted<'
     trees::check(state, trees_of(&change)).await?;
     named_files::check(state, &change).await?;
     interpreters::check(state, wanted.app, &change).await?;
-    let secrets = seal(state, wanted.app, &change)?;
+    let secrets = seal(&state.keyring, wanted.app, &change)?;
     let change = ChangeInput { change, secrets, actor: wanted.actor.to_owned(), idempotency_key: None };
     Ok(VersionInput {
         entry: wanted.entry.clone(),

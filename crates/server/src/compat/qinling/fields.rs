@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use super::fault::{Fault, V1Result};
 use super::unread::{read_all, unreadable};
-use crate::handlers::executions::check_text;
+use crate::executions::limits::check_text;
 
 /// Fits the largest input with every character escaped, and the other fields.
 const MAX_BODY: usize = 8 << 20;

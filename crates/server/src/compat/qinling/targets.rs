@@ -11,7 +11,7 @@ use super::fault::{Fault, V1Result, is_unknown};
 use super::fields::Fields;
 use super::names;
 use super::project::Project;
-use crate::handlers::executions::{check_form, check_length};
+use crate::executions::limits::{check_form, check_length};
 use crate::state::State;
 
 pub(crate) struct Target {

@@ -5,9 +5,9 @@ use milepost_model::pointer::Alias;
 
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 /// Create an alias that does not exist yet
 #[utoipa::path(post, path = "/apps/{app}/functions/{function}/aliases/{alias}", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias")), request_body = SetAlias, responses((status = 200, body = Alias)))]

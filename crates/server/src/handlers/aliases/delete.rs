@@ -3,9 +3,9 @@ use milepost_model::Refusal;
 
 use crate::auth::Caller;
 use crate::edge::extract::Path;
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 /// Delete an alias without deleting its version
 #[utoipa::path(delete, path = "/apps/{app}/functions/{function}/aliases/{alias}", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias")), responses((status = 204, description = "Done")))]

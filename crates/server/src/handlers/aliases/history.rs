@@ -5,9 +5,9 @@ use milepost_model::pointer::PointerMove;
 
 use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 const LIST: &str = "aliases_history";
 

@@ -6,9 +6,9 @@ use utoipa::IntoParams;
 use crate::auth::Caller;
 use crate::content::trees;
 use crate::edge::extract::{Path, Query};
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -4,10 +4,10 @@ use milepost_model::snapshot::AppVersion;
 
 use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
 use crate::serving::urls::WithUrls;
+use crate::state::Shared;
 
 const LIST: &str = "app_versions_list";
 

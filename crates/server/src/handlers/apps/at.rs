@@ -7,8 +7,8 @@ use utoipa::IntoParams;
 use crate::auth::Caller;
 use crate::edge::extract::{Path, Query};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::serving::urls::WithUrls;
+use crate::state::Shared;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -4,9 +4,9 @@ use milepost_client::api::{App, NewApp};
 
 use crate::auth::Caller;
 use crate::edge::extract::Json as Body;
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 /// Create an app
 #[utoipa::path(post, path = "/apps", tag = "apps", request_body = NewApp, responses((status = 201, body = App)))]

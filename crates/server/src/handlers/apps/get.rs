@@ -3,9 +3,9 @@ use milepost_client::api::App;
 
 use crate::auth::Caller;
 use crate::edge::extract::Path;
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 /// Show an app
 #[utoipa::path(get, path = "/apps/{app}", tag = "apps", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = App)))]

@@ -4,9 +4,9 @@ use milepost_client::api::{App, Page};
 use crate::auth::Caller;
 use crate::edge::cursor;
 use crate::edge::extract::{Paging, Query};
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 const LIST: &str = "apps_list";
 

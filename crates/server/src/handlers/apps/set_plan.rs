@@ -4,9 +4,9 @@ use milepost_model::{Code, Refusal};
 
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 /// Change the plan of an app
 #[utoipa::path(put, path = "/apps/{app}/plan", tag = "apps", params(("app" = String, Path, description = "Name of the app")), request_body = SetPlan, responses((status = 200, body = PlanChanged)))]

@@ -5,8 +5,8 @@ use milepost_runtime::PoolStatus;
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::serving::urls::WithUrls;
+use crate::state::Shared;
 
 /// Show what is live, and what runs on this node
 #[utoipa::path(get, path = "/apps/{app}/status", tag = "apps", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = AppStatus)))]

@@ -11,7 +11,7 @@ use crate::auth::Caller;
 use crate::content::artifacts;
 use crate::edge::extract::{Path, Query};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -7,7 +7,7 @@ use crate::auth::Caller;
 use crate::content::trees;
 use crate::edge::extract::{self, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Blobs up to this size are read completely before the response starts, so that a damaged one gets
 /// an error response.

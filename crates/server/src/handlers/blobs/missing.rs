@@ -4,7 +4,7 @@ use milepost_client::api::{MissingAnswer, MissingBlobs};
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// List which of the given blobs the server does not have
 #[utoipa::path(post, path = "/apps/{app}/blobs/missing", tag = "blobs", params(("app" = String, Path, description = "Name of the app")), request_body = MissingBlobs, responses((status = 200, body = MissingAnswer)))]

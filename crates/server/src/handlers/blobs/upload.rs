@@ -7,7 +7,7 @@ use crate::auth::Caller;
 use crate::content::ingest;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Upload many blobs in one request
 #[utoipa::path(post, path = "/apps/{app}/blobs", tag = "blobs", params(("app" = String, Path, description = "Name of the app")), request_body(content = Vec<u8>, content_type = "application/vnd.milepost.pack", description = "`MPPACK01`, then for each blob a kind byte, its SHA-256, its size (u64 LE) and its bytes"), responses((status = 200, body = Uploaded)))]

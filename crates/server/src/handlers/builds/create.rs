@@ -16,7 +16,7 @@ use crate::builds::{self, Wanted};
 use crate::content::trees;
 use crate::edge::extract::{Json, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Interval of empty lines, so that proxies do not close the connection as idle.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);

@@ -4,7 +4,7 @@ use milepost_model::build::Build;
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Get a finished build
 #[utoipa::path(get, path = "/apps/{app}/builds/{build}", tag = "builds", params(("app" = String, Path, description = "Name of the app"), ("build" = String, Path, description = "Id of the build")), responses((status = 200, body = Build)))]

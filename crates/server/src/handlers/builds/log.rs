@@ -6,7 +6,7 @@ use crate::auth::Caller;
 use crate::content::trees;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Get the output of a build
 #[utoipa::path(get, path = "/apps/{app}/builds/{build}/log", tag = "builds", params(("app" = String, Path, description = "Name of the app"), ("build" = String, Path, description = "Id of the build")), responses((status = 200, description = "text/plain", content_type = "text/plain", body = String)))]

@@ -1,20 +1,20 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use axum::Json;
 use axum::http::HeaderMap;
-use milepost_catalog::{ChangeInput, SealedSecret};
+use milepost_catalog::ChangeInput;
 use milepost_model::change::Change;
 use milepost_model::plan::Reason;
-use milepost_model::{AppName, ChangeOutcome, Code, Digest, OsIds, Refusal, UnitName, UnitPut};
+use milepost_model::{ChangeOutcome, Code, Digest, Refusal};
 
 use crate::auth::Caller;
 use crate::checks::{self, interpreters};
+use crate::content::change::{seal, trees_of};
 use crate::content::{named_files, trees};
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::serving::urls::WithUrls;
-use crate::state::State;
+use crate::state::{Shared, State};
 
 /// Apply a change, or plan it with `dryRun`
 #[utoipa::path(post, path = "/apps/{app}/changes", tag = "changes", params(("app" = String, Path, description = "Name of the app"), ("idempotency-key" = Option<String>, Header, description = "A change that is sent twice with the same key is applied once")), request_body = Change, responses((status = 200, body = ChangeOutcome)))]
@@ -32,8 +32,12 @@ pub(crate) async fn changes_create(
     trees::check(&state, trees_of(&change)).await?;
     named_files::check(&state, &change).await?;
     interpreters::check(&state, &app, &change).await?;
-    let input =
-        ChangeInput { secrets: seal(&state, &app, &change)?, change, actor: caller.name().to_owned(), idempotency_key };
+    let input = ChangeInput {
+        secrets: seal(&state.keyring, &app, &change)?,
+        change,
+        actor: caller.name().to_owned(),
+        idempotency_key,
+    };
     let (checking, holder) = state.checks.asked();
     let mut outcome = state.catalog.change_checked(&app, input, checking).await?;
     checks::changed(&state, &app, &mut outcome, holder).await?;
@@ -70,15 +74,6 @@ fn trees_in(reason: &Reason) -> impl Iterator<Item = Digest> {
     sides.into_iter().flatten()
 }
 
-pub(crate) fn trees_of(change: &Change) -> BTreeSet<Digest> {
-    let named = change.puts.iter().flat_map(|put| match &put.unit {
-        UnitPut::Static(spec) => [Some(spec.tree), None],
-        UnitPut::Package(package) => [package.source, package.deployment],
-        _ => [None, None],
-    });
-    named.flatten().collect()
-}
-
 const MAX_KEY: usize = 200;
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
@@ -92,20 +87,4 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
         )
         .hint("a random identifier is a good key")),
     }
-}
-
-/// Seals the secrets of a change before anything else uses it.
-pub(crate) fn seal(state: &State, app: &AppName, change: &Change) -> Result<BTreeMap<UnitName, SealedSecret>, Refusal> {
-    let mut sealed = BTreeMap::new();
-    for put in &change.puts {
-        let UnitPut::Secret(secret) = &put.unit else { continue };
-        secret.check(&put.name).map_err(Refusal::from)?;
-        let value = state.keyring.seal_secret(app, &put.name, &secret.value, &OsIds);
-        let value = value.ok_or_else(|| {
-            Refusal::new(Code::InvalidSpec, format!("The value of secret `{}` is too long.", put.name))
-                .hint("keep the large part in a file of a package, and only its key here")
-        })?;
-        sealed.insert(put.name.clone(), value);
-    }
-    Ok(sealed)
 }

@@ -9,7 +9,7 @@ use super::path::{ChannelFile, Kind};
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Deletes an artifact that no version of the channel refers to.
 pub(crate) async fn channels_delete(caller: Caller, state: Shared, Path(path): Path<String>) -> ApiResult<StatusCode> {

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use super::path::{ChannelFile, Kind, not_there, tags};
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Limits concurrent reads of index files. They are read into memory, and from a directory also
 /// hashed for their ETag, and anyone may request them.

@@ -2,7 +2,7 @@ use axum::Json;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Far more files than any author has.
 const MOST: usize = 200_000;

@@ -19,7 +19,7 @@ use crate::content::ingest::while_it_moves;
 use crate::edge::body::hear_out;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Maximum size of an artifact. The app it came from has its own limits.
 const MAX_ARTIFACT_BYTES: u64 = 8 << 30;

@@ -5,7 +5,7 @@ use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
 use crate::executions::worker;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Cancel an execution: a queued one at once, a running one as soon as its node is notified
 ///

@@ -6,12 +6,12 @@ use milepost_catalog::Accept;
 use milepost_model::execution::{Cause, Execution, NewExecution};
 use milepost_model::{Code, Refusal};
 
-use super::{check_input, check_text};
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::{ApiResult, internal};
+use crate::executions::limits::{check_input, check_text};
 use crate::executions::{self, Accepted, Over};
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Run a function with an input, and with `sync` wait until it ends
 ///

@@ -5,7 +5,7 @@ use super::seen_by;
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Get an execution, with its input, result and attempts
 #[utoipa::path(get, path = "/apps/{app}/executions/{execution}", tag = "executions", params(("app" = String, Path, description = "Name of the app"), ("execution" = String, Path, description = "Id of the execution")), responses((status = 200, body = Execution)))]

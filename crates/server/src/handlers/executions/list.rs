@@ -8,9 +8,9 @@ use utoipa::IntoParams;
 use super::seen_by;
 use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 const LIST: &str = "executions_list";
 

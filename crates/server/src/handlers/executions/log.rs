@@ -4,7 +4,7 @@ use axum::response::{IntoResponse, Response};
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Get the log of an execution, which is empty until it has ended
 ///

@@ -12,9 +12,10 @@ use utoipa::IntoParams;
 
 use crate::auth::Caller;
 use crate::edge::extract::{Path, Query};
+use crate::edge::wire;
 use crate::error::{ApiError, ApiResult};
-use crate::handlers::{Shared, wire};
 use crate::serving::bind_alone;
+use crate::state::Shared;
 
 /// Prefix of headers meant for the function, which separates them from those of the API call.
 const PREFIX: &str = "milepost-header-";

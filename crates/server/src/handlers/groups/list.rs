@@ -4,7 +4,7 @@ use milepost_model::snapshot::Group;
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// List groups of versions
 #[utoipa::path(get, path = "/apps/{app}/groups", tag = "groups", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Vec<Group>)))]

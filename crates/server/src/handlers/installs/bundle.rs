@@ -7,8 +7,8 @@ use milepost_model::{Code, Refusal};
 use super::{framed, to_its_end};
 use crate::auth::Caller;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::installs::{self, Bundled};
+use crate::state::Shared;
 
 /// Install an app from a bundle: the length of the JSON request (8 bytes, little endian) and the
 /// request, followed by the artifact

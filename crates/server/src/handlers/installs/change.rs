@@ -4,8 +4,8 @@ use milepost_model::install::{ChangedInstall, InstallChange, InstallMode};
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::installs::{check_key, follows_nothing};
+use crate::state::Shared;
 
 /// Change the policy, windows and other settings of an installed app
 #[utoipa::path(patch, path = "/apps/{app}/install", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = InstallChange, responses((status = 200, body = ChangedInstall)))]

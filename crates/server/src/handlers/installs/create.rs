@@ -6,8 +6,8 @@ use super::to_its_end;
 use crate::auth::Caller;
 use crate::edge::extract::Json as Body;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::installs;
+use crate::state::Shared;
 
 /// Install an app from a channel or a registry
 #[utoipa::path(post, path = "/installs", tag = "installs", request_body = NewInstall, responses((status = 201, body = Installed)))]

@@ -4,7 +4,7 @@ use milepost_model::install::{HoldInstall, Install};
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Hold the upgrades of an installed app
 #[utoipa::path(post, path = "/apps/{app}/install/hold", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = HoldInstall, responses((status = 200, body = Install)))]

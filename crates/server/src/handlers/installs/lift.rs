@@ -4,7 +4,7 @@ use milepost_model::install::{Install, LiftInstall};
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Lift a hold and allow skipped versions again
 #[utoipa::path(post, path = "/apps/{app}/install/lift", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = LiftInstall, responses((status = 200, body = Install)))]

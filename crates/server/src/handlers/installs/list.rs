@@ -6,7 +6,7 @@ use crate::auth::Caller;
 use crate::edge::cursor;
 use crate::edge::extract::{Paging, Query};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// List installed apps by name
 #[utoipa::path(get, path = "/installs", tag = "installs", params(Paging), responses((status = 200, body = Page<Install>)))]

@@ -4,8 +4,8 @@ use milepost_model::install::{Upgrade, UpgradePlan};
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::installs;
+use crate::state::Shared;
 
 /// Show what the channel of an installed app offers, when each version is due, and what an upgrade
 /// would install now

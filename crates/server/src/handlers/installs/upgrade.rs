@@ -5,8 +5,8 @@ use super::to_its_end;
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::installs;
+use crate::state::Shared;
 
 /// Upgrade an installed app as far as its policy and the request allow
 #[utoipa::path(post, path = "/apps/{app}/upgrade", tag = "installs", params(("app" = String, Path, description = "Name of the app")), request_body = Upgrade, responses((status = 200, body = Installed)))]

@@ -6,8 +6,8 @@ use super::{framed, to_its_end};
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::installs::{self, Bundled};
+use crate::state::Shared;
 
 /// Upgrade an installed app from a bundle: the length of the JSON request (8 bytes, little endian)
 /// and the request, followed by the artifact

@@ -4,8 +4,8 @@ use milepost_model::job::{Job, NewJob};
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::executions::{check_input, check_text};
+use crate::executions::limits::{check_input, check_text};
+use crate::state::Shared;
 
 /// Create a job: scheduled runs of a function
 #[utoipa::path(post, path = "/apps/{app}/jobs", tag = "jobs", params(("app" = String, Path, description = "Name of the app")), request_body = NewJob, responses((status = 200, body = Job)))]

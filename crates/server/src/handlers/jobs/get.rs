@@ -4,7 +4,7 @@ use milepost_model::job::Job;
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Get a job
 #[utoipa::path(get, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job, or its name")), responses((status = 200, body = Job)))]

@@ -4,9 +4,9 @@ use milepost_model::job::Job;
 
 use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 const LIST: &str = "jobs_list";
 

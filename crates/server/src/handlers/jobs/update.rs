@@ -4,8 +4,8 @@ use milepost_model::job::{Job, JobChange};
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::executions::{check_input, check_text};
+use crate::executions::limits::{check_input, check_text};
+use crate::state::Shared;
 
 /// Change a job: pause, resume or cancel it, or change its pattern, count or input
 #[utoipa::path(patch, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job, or its name")), request_body = JobChange, responses((status = 200, body = Job)))]

@@ -4,8 +4,8 @@ use milepost_model::release::Live;
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::serving::urls::WithUrls;
+use crate::state::Shared;
 
 /// Show what is live, and whether live follows new releases
 #[utoipa::path(get, path = "/apps/{app}/live", tag = "live", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Live)))]

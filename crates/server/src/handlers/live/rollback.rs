@@ -8,10 +8,10 @@ use milepost_model::{UnitKind, UnitSpec};
 use crate::auth::Caller;
 use crate::content::trees;
 use crate::edge::extract::{Json as Body, Path};
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
 use crate::serving::urls::WithUrls;
+use crate::state::Shared;
 
 /// Roll live back to the previous release, or to a given one
 #[utoipa::path(post, path = "/apps/{app}/rollback", tag = "live", params(("app" = String, Path, description = "Name of the app")), request_body = RollBack, responses((status = 200, body = RolledBack)))]

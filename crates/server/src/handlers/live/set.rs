@@ -7,8 +7,8 @@ use milepost_model::{Code, Refusal};
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::serving::urls::WithUrls;
+use crate::state::Shared;
 
 /// Pin live to a release, or let it follow new releases
 #[utoipa::path(put, path = "/apps/{app}/live", tag = "live", params(("app" = String, Path, description = "Name of the app")), request_body = SetLive, responses((status = 200, body = Live)))]

@@ -17,8 +17,8 @@ use utoipa::IntoParams;
 use crate::auth::Caller;
 use crate::edge::extract::{Path, Query, unit_key};
 use crate::error::{ApiResult, internal};
-use crate::handlers::Shared;
 use crate::logs::{Filter, News};
+use crate::state::Shared;
 
 const DEFAULT_LINES: usize = 200;
 const MOST_LINES: usize = 10_000;

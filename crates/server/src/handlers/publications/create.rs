@@ -5,7 +5,7 @@ use milepost_model::{Code, Refusal};
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Far longer than any channel URL.
 const LONGEST: usize = 2000;

@@ -8,8 +8,8 @@ use crate::auth::Caller;
 use crate::checks;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::serving::urls::WithUrls;
+use crate::state::Shared;
 
 /// Release an app version under a new id, even if its last release has expired
 #[utoipa::path(post, path = "/apps/{app}/releases", tag = "releases", params(("app" = String, Path, description = "Name of the app")), request_body = NewRelease, responses((status = 201, body = Released)))]

@@ -5,8 +5,8 @@ use milepost_model::release::Release;
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::serving::urls::WithUrls;
+use crate::state::Shared;
 
 /// Expire an unprotected release
 #[utoipa::path(post, path = "/apps/{app}/releases/{release}/expire", tag = "releases", params(("app" = String, Path, description = "Name of the app"), ("release" = String, Path, description = "Release id, tag, `live` or `latest`")), request_body = Why, responses((status = 200, body = Release)))]

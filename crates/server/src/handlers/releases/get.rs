@@ -4,8 +4,8 @@ use milepost_model::release::Release;
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::serving::urls::WithUrls;
+use crate::state::Shared;
 
 /// Show a release
 #[utoipa::path(get, path = "/apps/{app}/releases/{release}", tag = "releases", params(("app" = String, Path, description = "Name of the app"), ("release" = String, Path, description = "Release id, tag, `live` or `latest`")), responses((status = 200, body = Release)))]

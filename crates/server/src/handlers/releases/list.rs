@@ -6,10 +6,10 @@ use utoipa::IntoParams;
 
 use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
 use crate::serving::urls::WithUrls;
+use crate::state::Shared;
 
 const LIST: &str = "releases_list";
 

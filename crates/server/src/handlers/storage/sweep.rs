@@ -3,7 +3,7 @@ use milepost_client::api::Swept;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 use crate::upkeep::sweep;
 
 /// Remove unreferenced content now

@@ -4,7 +4,7 @@ use milepost_client::api::KeptBy;
 use crate::auth::Caller;
 use crate::edge::extract::{self, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Show what keeps a blob from being swept
 #[utoipa::path(get, path = "/storage/why/{digest}", tag = "storage", params(("digest" = String, Path, description = "`sha256:…`")), responses((status = 200, body = KeptBy)))]

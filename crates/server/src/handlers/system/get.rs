@@ -7,7 +7,7 @@ use milepost_runtime::sandbox::interpreters;
 
 use crate::auth::Caller;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 

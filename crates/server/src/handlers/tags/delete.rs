@@ -4,7 +4,7 @@ use milepost_model::Refusal;
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Delete a tag without deleting its release
 #[utoipa::path(delete, path = "/apps/{app}/tags/{tag}", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag")), responses((status = 204, description = "Done")))]

@@ -4,8 +4,8 @@ use milepost_client::api::Tag;
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::serving::urls::WithUrls;
+use crate::state::Shared;
 
 /// List tags
 #[utoipa::path(get, path = "/apps/{app}/tags", tag = "tags", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Vec<Tag>)))]

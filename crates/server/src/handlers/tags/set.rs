@@ -6,8 +6,8 @@ use milepost_model::release::Release;
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
 use crate::serving::urls::WithUrls;
+use crate::state::Shared;
 
 /// Point a tag at a release, moving it if it exists
 #[utoipa::path(put, path = "/apps/{app}/tags/{tag}", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag")), request_body = SetTag, responses((status = 200, body = Release)))]

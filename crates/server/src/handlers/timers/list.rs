@@ -4,7 +4,7 @@ use milepost_model::timer::LiveTimers;
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// List the timers of the live release, and when they fire
 #[utoipa::path(get, path = "/apps/{app}/timers", tag = "timers", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = LiveTimers)))]

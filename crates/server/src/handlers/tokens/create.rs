@@ -5,9 +5,9 @@ use milepost_model::{GroupName, OsIds, Refusal};
 
 use crate::auth::{self, Caller};
 use crate::edge::extract::Json as Body;
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 /// Create a token, which is shown only once
 #[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = NewToken, responses((status = 201, body = Token)))]

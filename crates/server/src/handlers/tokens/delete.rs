@@ -4,7 +4,7 @@ use milepost_model::{Code, Refusal};
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Delete a token
 #[utoipa::path(delete, path = "/tokens/{token}", tag = "tokens", params(("token" = String, Path, description = "Name of the token")), responses((status = 204, description = "Done")))]

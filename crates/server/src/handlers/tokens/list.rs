@@ -2,9 +2,9 @@ use axum::Json;
 use milepost_client::api::Token;
 
 use crate::auth::Caller;
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 /// List tokens
 #[utoipa::path(get, path = "/tokens", tag = "tokens", responses((status = 200, body = Vec<Token>)))]

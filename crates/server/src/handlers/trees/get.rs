@@ -6,7 +6,7 @@ use crate::auth::Caller;
 use crate::content::trees;
 use crate::edge::extract::{self, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// List the files of a tree
 #[utoipa::path(get, path = "/apps/{app}/trees/{digest}", tag = "blobs", params(("app" = String, Path, description = "Name of the app"), ("digest" = String, Path, description = "`sha256:…`")), responses((status = 200, body = Vec<TreeItem>)))]

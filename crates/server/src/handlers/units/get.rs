@@ -4,7 +4,7 @@ use milepost_model::snapshot::Unit;
 use crate::auth::Caller;
 use crate::edge::extract::{Path, unit_key};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Show the current version of a unit
 #[utoipa::path(get, path = "/apps/{app}/units/{kind}/{name}", tag = "units", params(("app" = String, Path, description = "Name of the app"), ("kind" = String, Path, description = "Kind of unit"), ("name" = String, Path, description = "Name of the unit")), responses((status = 200, body = Unit)))]

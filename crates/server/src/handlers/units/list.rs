@@ -9,7 +9,7 @@ use crate::auth::Caller;
 use crate::edge::cursor;
 use crate::edge::extract::{Paging, Path, Query};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 const LIST: &str = "units_list";
 

@@ -10,7 +10,7 @@ use crate::auth::Caller;
 use crate::checks;
 use crate::edge::extract::{Path, Query, unit_key};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Retries if the app changes while functions are loaded.
 const ROUNDS: usize = 5;

@@ -6,7 +6,7 @@ use milepost_model::snapshot::Version;
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path, unit_key};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Edit the description of a version, its only mutable field
 #[utoipa::path(patch, path = "/apps/{app}/units/{kind}/{name}/versions/{selector}", tag = "versions", params(("app" = String, Path, description = "Name of the app"), ("kind" = String, Path, description = "Kind of unit"), ("name" = String, Path, description = "Name of the unit"), ("selector" = String, Path, description = "`latest`, a number, a uid, a label, `@alias` or `sha256:…`")), request_body = Describe, responses((status = 200, body = Version)))]

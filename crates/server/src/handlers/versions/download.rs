@@ -7,7 +7,7 @@ use crate::auth::Caller;
 use crate::content::archive;
 use crate::edge::extract::{Path, Query, unit_key};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -4,9 +4,9 @@ use milepost_model::snapshot::Version;
 
 use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query, unit_key};
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 const LIST: &str = "versions_list";
 

@@ -6,8 +6,8 @@ use super::{sealed, with_url};
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::executions::check_text;
+use crate::executions::limits::check_text;
+use crate::state::Shared;
 
 /// Create a webhook: a URL that starts an execution
 ///

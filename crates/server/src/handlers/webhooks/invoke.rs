@@ -6,7 +6,7 @@ use milepost_client::api::Invoked;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
 use crate::executions::webhook;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Call a webhook, which queues an execution
 ///

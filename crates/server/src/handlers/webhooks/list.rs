@@ -6,9 +6,9 @@ use milepost_model::webhook::Webhook;
 use super::with_url;
 use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
+use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::wire;
+use crate::state::Shared;
 
 const LIST: &str = "webhooks_list";
 

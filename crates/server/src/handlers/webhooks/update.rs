@@ -7,8 +7,8 @@ use super::{sealed, with_url};
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
-use crate::handlers::Shared;
-use crate::handlers::executions::check_text;
+use crate::executions::limits::check_text;
+use crate::state::Shared;
 
 /// Change a webhook: its target, its description, or its secret, which an empty string removes
 #[utoipa::path(patch, path = "/apps/{app}/webhooks/{webhook}", tag = "webhooks", params(("app" = String, Path, description = "Name of the app"), ("webhook" = String, Path, description = "Id of the webhook")), request_body = WebhookChange, responses((status = 200, body = Webhook)))]

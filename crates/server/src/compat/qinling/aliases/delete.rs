@@ -5,7 +5,7 @@ use crate::compat::qinling::changed;
 use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Refused while a job or webhook follows the alias.
 pub(crate) async fn delete(project: Project, state: Shared, Path(name): Path<String>) -> V1Result<StatusCode> {

@@ -6,7 +6,7 @@ use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::targets::Names;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 pub(crate) async fn get(
     project: Project,

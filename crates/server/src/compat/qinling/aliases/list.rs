@@ -7,7 +7,7 @@ use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::lists::Wanted;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::targets::Names;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Sorted by name.
 pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<Json<Value>> {

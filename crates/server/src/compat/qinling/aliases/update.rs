@@ -8,7 +8,7 @@ use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::targets::{self, Names};
 use crate::compat::qinling::unread::Unread;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Moves an alias or edits its description.
 pub(crate) async fn update(

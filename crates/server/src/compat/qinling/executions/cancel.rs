@@ -8,7 +8,7 @@ use crate::compat::qinling::project::Project;
 use crate::compat::qinling::targets::Names;
 use crate::compat::qinling::unread::Unread;
 use crate::executions::worker;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Takes `{"status": "cancelled"}`, as for a job. Upstream has no call to cancel an execution.
 pub(crate) async fn cancel(

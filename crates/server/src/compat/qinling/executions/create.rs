@@ -15,8 +15,7 @@ use crate::compat::qinling::targets::{self, Names};
 use crate::compat::qinling::unread::Unread;
 use crate::error::{ApiResult, internal};
 use crate::executions::{self, Accepted, Over};
-use crate::handlers::Shared;
-use crate::state::State;
+use crate::state::{Shared, State};
 
 /// How long a synchronous execution waits while the project runs as many as its plan allows.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -4,7 +4,7 @@ use super::find;
 use crate::compat::qinling::fault::{Fault, V1Result};
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
     let own = project.may()?;

@@ -5,7 +5,7 @@ use super::find;
 use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// The function's output, between the lines that clients expect around it. Empty until the
 /// execution has ended.

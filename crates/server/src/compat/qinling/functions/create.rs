@@ -12,7 +12,7 @@ use crate::compat::qinling::form::Form;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::unread::Unread;
 use crate::compat::qinling::{changed, names};
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 const MEMORY: u64 = 33_554_432;
 const CPU: u32 = 100;

@@ -5,7 +5,7 @@ use crate::compat::qinling::changed;
 use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::names::{self, Path};
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Deletes a function with all its versions.
 pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {

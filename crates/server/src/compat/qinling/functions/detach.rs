@@ -4,8 +4,7 @@ use super::scale::{self, Scaled};
 use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
-use crate::state::State;
+use crate::state::{Shared, State};
 
 pub(crate) async fn head(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
     Ok(detach(&state, &scale::find(&state, &project, &id, None).await?))

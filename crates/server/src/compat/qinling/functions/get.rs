@@ -8,7 +8,7 @@ use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::fields::is_true;
 use crate::compat::qinling::names::{self, Path};
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Shows the function, or downloads its newest code with `download`.
 pub(crate) async fn get(project: Project, state: Shared, Path(id): Path<String>, uri: Uri) -> V1Result<Response> {

@@ -9,8 +9,7 @@ use super::{FIELDS, read_spec, show};
 use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::lists::Wanted;
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
-use crate::state::State;
+use crate::state::{Shared, State};
 
 const PAGE: i64 = 1000;
 

@@ -6,8 +6,7 @@ use crate::compat::qinling::fields::Fields;
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::unread::Unread;
-use crate::handlers::Shared;
-use crate::state::State;
+use crate::state::{Shared, State};
 
 pub(crate) async fn head(
     project: Project,

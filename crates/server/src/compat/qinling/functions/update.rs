@@ -13,7 +13,7 @@ use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::unread::Unread;
 use crate::compat::qinling::{changed, names};
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Updates the newest version. Published versions do not change.
 pub(crate) async fn update(

@@ -6,7 +6,7 @@ use super::scale;
 use crate::compat::qinling::fault::{Fault, V1Result};
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Lists the instances of a version on this node.
 pub(crate) async fn list(project: Project, state: Shared, Path(id): Path<String>, uri: Uri) -> V1Result<Json<Value>> {

@@ -8,7 +8,7 @@ use crate::compat::qinling::fault::{Fault, V1Result};
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::targets::{self, Names};
 use crate::compat::qinling::unread::Unread;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 pub(crate) async fn create(
     project: Project,

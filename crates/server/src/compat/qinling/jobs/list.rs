@@ -7,7 +7,7 @@ use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::lists::{Found, Wanted};
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::targets::Names;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 const PAGE: i64 = 200;
 

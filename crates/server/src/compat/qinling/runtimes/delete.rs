@@ -6,7 +6,7 @@ use crate::compat::qinling::fault::{Fault, V1Result};
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::{changed, names};
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
     project.may()?;

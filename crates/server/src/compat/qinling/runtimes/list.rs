@@ -7,7 +7,7 @@ use super::{COPY_OF, FIELDS, show, spec_of};
 use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::lists::Wanted;
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// The project's own runtimes, and the public ones.
 pub(crate) async fn list(project: Project, state: Shared, uri: Uri) -> V1Result<Json<Value>> {

@@ -7,7 +7,7 @@ use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::names;
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// The warm interpreters on this node that wait for a function.
 pub(crate) async fn pool(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<Json<Value>> {

@@ -11,7 +11,7 @@ use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::unread::Unread;
 use crate::compat::qinling::{changed, names};
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// The image can only change while the runtime is unused, because functions were made for the
 /// current one.

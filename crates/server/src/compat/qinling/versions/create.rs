@@ -9,7 +9,7 @@ use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::names::{self, Path};
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::unread::Unread;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Publishes the newest code under the next number.
 pub(crate) async fn create(

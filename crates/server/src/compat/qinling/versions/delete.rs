@@ -6,7 +6,7 @@ use crate::compat::qinling::changed;
 use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::names::{self, Path};
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 pub(crate) async fn delete(
     project: Project,

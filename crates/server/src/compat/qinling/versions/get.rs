@@ -10,7 +10,7 @@ use crate::compat::qinling::functions::get::wants_download;
 use crate::compat::qinling::functions::{code, read_spec};
 use crate::compat::qinling::names::{self, Path};
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Shows the version, or downloads its code with `download`.
 pub(crate) async fn get(

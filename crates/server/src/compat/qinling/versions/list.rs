@@ -8,7 +8,7 @@ use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::lists::Wanted;
 use crate::compat::qinling::names::{self, Path};
 use crate::compat::qinling::project::Project;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Sorted by number.
 pub(crate) async fn list(project: Project, state: Shared, Path(id): Path<String>, uri: Uri) -> V1Result<Json<Value>> {

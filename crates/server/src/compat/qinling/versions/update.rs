@@ -7,7 +7,7 @@ use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::names::{self, Path};
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::unread::Unread;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Edits the description, the only mutable field of a version.
 pub(crate) async fn update(

@@ -7,7 +7,7 @@ use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::targets::Names;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Knowing the id is enough to call a webhook, so reading it requires the permission to call
 /// functions.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::compat::qinling::fault::{Fault, V1Result};
 use crate::compat::qinling::names::{self, Path};
 use crate::executions::webhook;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Needs no token: knowing the id is enough.
 pub(crate) async fn invoke(

@@ -10,7 +10,7 @@ use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::targets::{self, Names};
 use crate::compat::qinling::unread::Unread;
-use crate::handlers::Shared;
+use crate::state::Shared;
 
 /// Changes the function, version or alias, or the description.
 pub(crate) async fn update(
