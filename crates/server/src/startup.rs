@@ -17,14 +17,12 @@ use milepost_model::{AppName, Code, OsIds, PlanName, Role};
 use milepost_runtime::sandbox::ClosedPorts;
 use milepost_runtime::{Runtime, RuntimeSettings};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::builds::Builds;
 use crate::checks::{self, Checks};
 use crate::cluster::beat;
-use crate::content::archive;
-use crate::content::trees::CheckedTrees;
+use crate::content::{self, Content};
 use crate::edge::connections::{self, Doors, TooManyConnections};
 use crate::edge::{door, open_files};
 use crate::executions::{Executions, scheduler, worker};
@@ -159,24 +157,25 @@ impl Server {
         let views = Views::new(Arc::clone(&plane), Arc::clone(gateway.directory()));
         let asked_inside = gateway.clone();
         let gateway = door.map(|door| Ok::<_, StartError>((gateway, secured(door, &settings)?))).transpose()?;
+        let metrics = Metrics::new();
+        let channels = content::channels::open(&settings)?;
+        let content = Content::new(store.clone(), channels, metrics.uploaded_bytes.clone());
         let parts = Parts {
             store,
+            content,
             keyring,
             data: settings.data.clone(),
             plane,
             views,
             logs,
             urls: Urls::new(&settings.domain, door_address, settings.tls.is_some()),
-            metrics: Metrics::new(),
+            metrics,
             sweep_grace: settings.sweep_grace,
-            checked_trees: CheckedTrees::default(),
-            archives: Arc::new(Semaphore::new(archive::AT_ONCE)),
             builds: Builds::new(&settings.builds, &settings.data),
             executions: Executions::new(settings.executions, &OsIds),
             installs: Installs::new(&settings, &OsIds),
             checks: Checks::new(&OsIds),
             gateway: asked_inside,
-            channels: crate::content::channels::open(&settings)?,
         };
         let state = State(Arc::new(parts));
         beat::begin(&state).await?;
@@ -216,7 +215,11 @@ impl Server {
     /// Serves until `stop`, then drains the running requests and then the workers.
     pub async fn run(self, stop: CancellationToken) -> Result<(), StartError> {
         let sweeping = tokio::spawn(upkeep::sweep::repeat(self.state.clone(), self.settings.sweep_every, stop.clone()));
-        let rekeying = tokio::spawn(upkeep::rekey::repeat(self.state.clone(), stop.clone()));
+        let rekeying = tokio::spawn(upkeep::rekey::repeat(
+            self.state.catalog.clone(),
+            Arc::clone(&self.state.keyring),
+            stop.clone(),
+        ));
         let refreshing = tokio::spawn(keep_fresh(self.state.clone(), stop.clone()));
         // Keeps sending heartbeats until this node has released everything it holds.
         let left = CancellationToken::new();

@@ -175,9 +175,9 @@ async fn in_room(
         Err(reason) => return Ok((Err(reason), log)),
     };
     // The directory must exist until its files are stored.
-    let root = ingest_source::store(state, &wanted.app, made).await?;
+    let root = ingest_source::store(&state.content, &wanted.app, made).await?;
     drop(room);
-    match trees::check(state, [root].into()).await {
+    match trees::check(&state.content, [root].into()).await {
         Ok(()) => Ok((Ok(root), log)),
         Err(error) => Ok((Err(in_one_line(&error)), log)),
     }
@@ -208,7 +208,7 @@ async fn keep_log(state: &State, app: &AppName, log: Bytes) -> Option<Digest> {
     if log.is_empty() {
         return None;
     }
-    match ingest_source::store_bytes(state, app, log).await {
+    match ingest_source::store_bytes(&state.content, app, log).await {
         Ok(digest) => Some(digest),
         Err(error) => {
             tracing::warn!(message = %error.0, "the log of a build could not be kept");

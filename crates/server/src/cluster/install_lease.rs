@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use milepost_catalog::{InstallLease, LeasedInstall};
+use milepost_catalog::{Catalog, InstallLease, LeasedInstall};
 use milepost_model::{AppName, Code};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -16,12 +16,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Renews the lease until the returned handle is dropped.
-pub(crate) fn keep(state: &State, lease: &InstallLease) -> AbortOnDropHandle<()> {
-    let (state, lease) = (state.clone(), lease.clone());
+pub(crate) fn keep(catalog: &Catalog, lease: &InstallLease) -> AbortOnDropHandle<()> {
+    let (catalog, lease) = (catalog.clone(), lease.clone());
     AbortOnDropHandle::new(tokio::spawn(async move {
         loop {
             tokio::time::sleep(RENEW).await;
-            match state.catalog.install_renew(&lease, LEASE_MS).await {
+            match catalog.install_renew(&lease, LEASE_MS).await {
                 Ok(true) => {}
                 // The lease is lost. The catalog rejects writes under it.
                 Ok(false) => return,

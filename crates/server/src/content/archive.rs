@@ -19,9 +19,9 @@ use tokio::sync::mpsc;
 use tokio_util::io::ReaderStream;
 use zip::write::SimpleFileOptions;
 
+use crate::content::Content;
 use crate::content::trees;
 use crate::error::{ApiResult, internal};
-use crate::state::State;
 
 /// Each archive holds a blocking thread and a temporary file, and its reads need threads of the
 /// same pool.
@@ -44,19 +44,19 @@ enum Piece {
     Bytes(Bytes),
 }
 
-pub(crate) async fn zip_response(state: &State, root: Digest, name: &str) -> ApiResult<Response> {
-    let tree = trees::load(&state.store, root).await?;
+pub(crate) async fn zip_response(content: &Content, root: Digest, name: &str) -> ApiResult<Response> {
+    let tree = trees::load(&content.store, root).await?;
     if tree.total_size() > MAX_BYTES {
         let message = format!("The files have {} bytes together, a zip may have {MAX_BYTES}.", tree.total_size());
         return Err(Refusal::new(Code::RequestTooLarge, message).hint("download its blobs one by one").into());
     }
-    let place = Arc::clone(&state.archives).acquire_owned().await.map_err(|error| internal(&error))?;
+    let place = Arc::clone(&content.archives).acquire_owned().await.map_err(|error| internal(&error))?;
     let (sender, pieces) = mpsc::channel(CHUNKS_AHEAD);
     let packing = tokio::task::spawn_blocking(move || {
         let _place = place;
         pack(pieces)
     });
-    send(state, &tree, sender).await?;
+    send(content, &tree, sender).await?;
     let packed = packing.await.map_err(|error| internal(&error))?;
     let (file, size) = packed.map_err(|error| internal(&error))?;
     let headers = [
@@ -78,7 +78,7 @@ pub(crate) fn disposition(name: &str) -> ApiResult<HeaderValue> {
 
 /// Sends the files to the packing thread. A closed channel is not an error here: the thread itself
 /// reports why it stopped.
-async fn send(state: &State, tree: &Tree, to: mpsc::Sender<Piece>) -> ApiResult<()> {
+async fn send(content: &Content, tree: &Tree, to: mpsc::Sender<Piece>) -> ApiResult<()> {
     for (path, leaf) in tree.iter() {
         let path = path.to_owned();
         let entry = match leaf {
@@ -90,8 +90,8 @@ async fn send(state: &State, tree: &Tree, to: mpsc::Sender<Piece>) -> ApiResult<
                 continue;
             }
         };
-        let row = trees::locate(&state.store, entry.digest).await?;
-        let mut stream = state.blobs.stream_verified(&trees::location(&row)?, entry.digest).await?;
+        let row = trees::locate(&content.store, entry.digest).await?;
+        let mut stream = content.blobs.stream_verified(&trees::location(&row)?, entry.digest).await?;
         if to.send(Piece::File { path, executable: entry.executable, size: entry.size }).await.is_err() {
             return Ok(());
         }

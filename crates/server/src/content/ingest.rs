@@ -15,10 +15,10 @@ use milepost_client::api::Uploaded;
 use milepost_model::tree::{MAX_NAME, fits_a_disk};
 use milepost_model::{AppName, Code, Refusal};
 
+use crate::content::Content;
 use crate::edge::body;
 use crate::edge::extract::declared_length;
 use crate::error::ApiResult;
-use crate::state::State;
 
 const MAX_BLOBS: usize = 100_000;
 /// Limit of one request. Larger files are sent one by one.
@@ -38,8 +38,8 @@ pub(crate) fn while_it_moves(body: Body) -> impl Stream<Item = Result<Bytes, Box
     moving.fuse()
 }
 
-pub(crate) async fn upload(state: &State, app: &AppName, headers: &HeaderMap, body: Body) -> ApiResult<Uploaded> {
-    let left = state.catalog.quota_left(app).await?.unwrap_or(u64::MAX);
+pub(crate) async fn upload(content: &Content, app: &AppName, headers: &HeaderMap, body: Body) -> ApiResult<Uploaded> {
+    let left = content.catalog.quota_left(app).await?.unwrap_or(u64::MAX);
     let most = MAX_BYTES.min(left.saturating_add(1 << 20));
     if let Some(declared) = declared_length(headers).filter(|declared| *declared > most) {
         body::hear_out_aside(headers, body);
@@ -49,8 +49,8 @@ pub(crate) async fn upload(state: &State, app: &AppName, headers: &HeaderMap, bo
             .into());
     }
     let mut body = pin!(while_it_moves(body));
-    match state.blobs.ingest(&mut body, limits(most)).await {
-        Ok(ingested) => register(state, app, ingested).await,
+    match content.blobs.ingest(&mut body, limits(most)).await {
+        Ok(ingested) => register(content, app, ingested).await,
         Err(error) => {
             body::hear_out(&mut body).await;
             Err(error.into())
@@ -63,11 +63,11 @@ pub(crate) fn limits(most: u64) -> IngestLimits {
 }
 
 /// Registers the blobs of a stored pack in the catalog.
-pub(crate) async fn register(state: &State, app: &AppName, ingested: Ingested) -> ApiResult<Uploaded> {
+pub(crate) async fn register(content: &Content, app: &AppName, ingested: Ingested) -> ApiResult<Uploaded> {
     let pack = ingested.pack;
     let names = ingested.blobs.iter().filter_map(|blob| blob.directory.as_ref()).flat_map(|found| found.entries.keys());
     if let Some(name) = names.into_iter().find(|name| !fits_a_disk(name)) {
-        let _ = state.blobs.delete(pack).await;
+        let _ = content.blobs.delete(pack).await;
         let message =
             format!("The name `{}…` is longer than {MAX_NAME} bytes.", name.chars().take(80).collect::<String>());
         return Err(Refusal::new(Code::InvalidRequest, message).hint("rename the file: no disk takes the name").into());
@@ -83,11 +83,11 @@ pub(crate) async fn register(state: &State, app: &AppName, ingested: Ingested) -
         })
         .collect::<Vec<_>>();
     let uploaded = Uploaded { blobs: blobs.len() as u64, bytes: ingested.size };
-    if let Err(error) = state.catalog.pack_register(app, pack.to_string(), ingested.size, blobs).await {
+    if let Err(error) = content.catalog.pack_register(app, pack.to_string(), ingested.size, blobs).await {
         // Nothing refers to the pack. If deleting it fails, a sweep removes it.
-        let _ = state.blobs.delete(pack).await;
+        let _ = content.blobs.delete(pack).await;
         return Err(error.into());
     }
-    state.metrics.uploaded_bytes.inc_by(uploaded.bytes);
+    content.uploaded_bytes.inc_by(uploaded.bytes);
     Ok(uploaded)
 }

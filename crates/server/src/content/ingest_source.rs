@@ -12,16 +12,16 @@ use milepost_model::pack::{self, BlobKind};
 use milepost_model::tree::Leaf;
 use milepost_model::{AppName, Code, Digest, Refusal};
 
+use crate::content::Content;
 use crate::content::ingest;
 use crate::error::{ApiResult, internal};
-use crate::state::State;
 
 /// Stores the missing parts of a tree, within the app's plan, and returns the tree's root.
-pub(crate) async fn store(state: &State, app: &AppName, source: Arc<Source>) -> ApiResult<Digest> {
+pub(crate) async fn store(content: &Content, app: &AppName, source: Arc<Source>) -> ApiResult<Digest> {
     let root = source.root().map_err(|error| internal(&error))?;
-    let items = missing(state, &source).await?;
+    let items = missing(content, &source).await?;
     let bytes = items.iter().map(Item::size).sum::<u64>();
-    if let Some(left) = state.catalog.quota_left(app).await?.filter(|left| *left < bytes) {
+    if let Some(left) = content.catalog.quota_left(app).await?.filter(|left| *left < bytes) {
         let message =
             format!("The files have {bytes} bytes that are new; the plan of app `{app}` has room for {left}.");
         return Err(Refusal::new(Code::PlanLimit, message)
@@ -33,27 +33,27 @@ pub(crate) async fn store(state: &State, app: &AppName, source: Arc<Source>) -> 
         // A pack that ends early makes the ingest fail, so a failure here needs no other report.
         let Packing { chunks, reading: _ } = packs::start(Arc::clone(&sources), items, |_| {});
         let pieces = stream::unfold(chunks, |mut chunks| async move { Some((chunks.recv().await?, chunks)) });
-        let ingested = state.blobs.ingest(pieces, ingest::limits(u64::MAX)).await?;
-        ingest::register(state, app, ingested).await?;
+        let ingested = content.blobs.ingest(pieces, ingest::limits(u64::MAX)).await?;
+        ingest::register(content, app, ingested).await?;
     }
     Ok(root)
 }
 
-pub(crate) async fn store_bytes(state: &State, app: &AppName, bytes: Bytes) -> ApiResult<Digest> {
+pub(crate) async fn store_bytes(content: &Content, app: &AppName, bytes: Bytes) -> ApiResult<Digest> {
     let digest = Digest::of(&bytes);
-    if state.catalog.blobs_missing(vec![digest]).await?.is_empty() {
+    if content.catalog.blobs_missing(vec![digest]).await?.is_empty() {
         return Ok(digest);
     }
     let mut head = BytesMut::from(&pack::MAGIC[..]);
     head.put_slice(&pack::encode_header(BlobKind::File, digest, bytes.len() as u64));
     let pieces = stream::iter([Ok::<_, io::Error>(head.freeze()), Ok(bytes)]);
-    let ingested = state.blobs.ingest(pieces, ingest::limits(u64::MAX)).await?;
-    ingest::register(state, app, ingested).await?;
+    let ingested = content.blobs.ingest(pieces, ingest::limits(u64::MAX)).await?;
+    ingest::register(content, app, ingested).await?;
     Ok(digest)
 }
 
 /// Returns files before directories: a directory is accepted only when all its entries are stored.
-async fn missing(state: &State, source: &Source) -> ApiResult<Vec<Item>> {
+async fn missing(content: &Content, source: &Source) -> ApiResult<Vec<Item>> {
     let tree = source.tree().map_err(|error| internal(&error))?;
     let directories = &source.encoded().map_err(|error| internal(&error))?.directories;
     let files: HashMap<Digest, u64> = tree
@@ -64,7 +64,7 @@ async fn missing(state: &State, source: &Source) -> ApiResult<Vec<Item>> {
         })
         .collect();
     let all = files.keys().copied().chain(directories.iter().map(|(digest, _)| *digest)).collect();
-    let mut missing: HashSet<Digest> = state.catalog.blobs_missing(all).await?.into_iter().collect();
+    let mut missing: HashSet<Digest> = content.catalog.blobs_missing(all).await?.into_iter().collect();
     let mut items = Vec::new();
     for (digest, size) in files {
         if missing.contains(&digest) {

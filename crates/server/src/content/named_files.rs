@@ -8,20 +8,20 @@ use milepost_model::{Code, Refusal, UnitName, UnitPut};
 
 use crate::content::trees;
 use crate::error::ApiResult;
-use crate::state::State;
+use crate::state::Store;
 
 /// Maximum number of paths searched for a suggestion.
 const SUGGEST_FROM: usize = 10_000;
 
 /// Rejects static items that name files missing from their trees. If the tree itself is missing,
 /// the change reports that.
-pub(crate) async fn check(state: &State, change: &Change) -> ApiResult<()> {
+pub(crate) async fn check(store: &Store, change: &Change) -> ApiResult<()> {
     for put in &change.puts {
         let UnitPut::Static(spec) = &put.unit else { continue };
-        if !names_files(spec) || state.catalog.blob_locate(vec![spec.tree]).await?.is_empty() {
+        if !names_files(spec) || store.catalog.blob_locate(vec![spec.tree]).await?.is_empty() {
             continue;
         }
-        missing(&put.name, spec, &trees::load(&state.store, spec.tree).await?).map_or(Ok(()), Err)?;
+        missing(&put.name, spec, &trees::load(store, spec.tree).await?).map_or(Ok(()), Err)?;
     }
     Ok(())
 }

@@ -13,8 +13,9 @@ use milepost_model::plan::Reason;
 use milepost_model::tree::{Directory, Entry, Leaf, Tree, TreeError, checked_path};
 use milepost_model::{Code, Digest, Refusal};
 
+use crate::content::Content;
 use crate::error::{ApiError, ApiResult, internal};
-use crate::state::{State, Store};
+use crate::state::Store;
 
 pub(crate) use texts::add as add_texts;
 
@@ -70,17 +71,17 @@ fn unusable(root: Digest, error: &TreeError) -> ApiError {
 
 /// Rejects invalid trees and trees with links that escape them, before a version refers to them. If
 /// a tree is not stored at all, the change reports that.
-pub(crate) async fn check(state: &State, roots: BTreeSet<Digest>) -> ApiResult<()> {
-    let fresh = state.checked_trees.without_known(roots);
+pub(crate) async fn check(content: &Content, roots: BTreeSet<Digest>) -> ApiResult<()> {
+    let fresh = content.checked_trees.without_known(roots);
     if fresh.is_empty() {
         return Ok(());
     }
-    for row in state.catalog.blob_locate(fresh).await? {
-        let tree = load(&state.store, row.digest).await?;
-        check_sizes(&state.store, row.digest, &tree).await?;
+    for row in content.catalog.blob_locate(fresh).await? {
+        let tree = load(content, row.digest).await?;
+        check_sizes(content, row.digest, &tree).await?;
         let checked = tokio::task::spawn_blocking(move || tree.check_links());
         checked.await.map_err(|error| internal(&error))?.map_err(|error| unusable(row.digest, &error))?;
-        state.checked_trees.remember(row.digest);
+        content.checked_trees.remember(row.digest);
     }
     Ok(())
 }
@@ -170,20 +171,20 @@ pub(crate) async fn directory(store: &Store, row: &BlobRow) -> ApiResult<Directo
 
 /// [`explain`] for a change that has already been applied. A failure to read files must not make
 /// the request look failed.
-pub(crate) async fn explain_if_readable(state: &State, reasons: &mut [Reason]) {
-    if let Err(error) = explain(state, reasons).await {
+pub(crate) async fn explain_if_readable(store: &Store, reasons: &mut [Reason]) {
+    if let Err(error) = explain(store, reasons).await {
         tracing::warn!(message = %error.0, "an answer lacks its list of files");
     }
 }
 
 /// Fills in the list of files for each reason that says files differ.
-pub(crate) async fn explain(state: &State, reasons: &mut [Reason]) -> ApiResult<()> {
+pub(crate) async fn explain(store: &Store, reasons: &mut [Reason]) -> ApiResult<()> {
     let mut known: BTreeMap<Digest, Tree> = BTreeMap::new();
     for reason in reasons {
         let Reason::Files { before, after, files, .. } = reason else { continue };
         for digest in [*before, *after].into_iter().flatten() {
             if let std::collections::btree_map::Entry::Vacant(free) = known.entry(digest) {
-                free.insert(load(&state.store, digest).await?);
+                free.insert(load(store, digest).await?);
             }
         }
         let empty = Tree::default();

@@ -22,7 +22,7 @@ use crate::edge::body;
 use crate::edge::cursor;
 use crate::edge::rule::{Body as Large, Rule};
 use crate::error::ApiError;
-use crate::state::State;
+use crate::state::{State, Store};
 
 /// Maximum size of a JSON body. Large enough for a change of thousands of units.
 const MAX_JSON: usize = 32 << 20;
@@ -213,13 +213,13 @@ impl Paging {
         }
     }
 
-    pub(crate) fn text(&self, list: &str, state: &State) -> Result<Option<String>, Refusal> {
-        self.cursor.as_deref().map(|cursor| cursor::read(list, cursor, state.catalog.now())).transpose()
+    pub(crate) fn text(&self, list: &str, store: &Store) -> Result<Option<String>, Refusal> {
+        self.cursor.as_deref().map(|cursor| cursor::read(list, cursor, store.catalog.now())).transpose()
     }
 
     /// For lists ordered by number.
-    pub(crate) fn page(&self, list: &str, state: &State) -> Result<Page, Refusal> {
-        let below = match self.text(list, state)? {
+    pub(crate) fn page(&self, list: &str, store: &Store) -> Result<Page, Refusal> {
+        let below = match self.text(list, store)? {
             Some(text) => Some(text.parse().map_err(|_| cursor::unknown())?),
             None => None,
         };

@@ -9,7 +9,7 @@ use milepost_model::{Refusal, UnitKind, UnitName};
 
 use crate::edge::cursor;
 use crate::serving::urls::{Urls, WithUrls};
-use crate::state::State;
+use crate::state::Store;
 
 pub(crate) fn app(app: milepost_catalog::App, urls: &Urls) -> App {
     App {
@@ -34,8 +34,8 @@ pub(crate) fn token(row: TokenRow, token: Option<String>) -> Token {
     }
 }
 
-pub(crate) fn page<T, P: ToString>(list: &str, state: &State, found: PageOf<T, P>) -> Page<T> {
-    Page { items: found.items, next: found.next.map(|at| cursor::write(list, &at, state.catalog.now())) }
+pub(crate) fn page<T, P: ToString>(list: &str, store: &Store, found: PageOf<T, P>) -> Page<T> {
+    Page { items: found.items, next: found.next.map(|at| cursor::write(list, &at, store.catalog.now())) }
 }
 
 pub(crate) fn function(name: &str) -> Result<UnitName, Refusal> {

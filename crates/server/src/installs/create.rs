@@ -343,7 +343,7 @@ async fn put_first(
         lease_ms: LEASE_MS,
     };
     let outcome = state.catalog.install_create(app, input).await?;
-    let kept = lease::keep(state, &outcome.install.lease);
+    let kept = lease::keep(&state.catalog, &outcome.install.lease);
     show(state, app).await;
     let judged = health::judge(state, outcome.install.clone()).await?;
     let mut notes = Notes::of(&judged.install);

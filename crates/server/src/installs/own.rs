@@ -16,7 +16,7 @@ const LOOKED_THROUGH: usize = 10_000;
 pub(super) async fn not_published(state: &State, caller: &Caller, package: &PackageName, place: &str) -> Refusal {
     let mut names = BTreeSet::new();
     if caller.may_everywhere(Permission::Read).is_ok() {
-        let files = state.channels.list(LOOKED_THROUGH).await.unwrap_or_default();
+        let files = state.content.channels.list(LOOKED_THROUGH).await.unwrap_or_default();
         let folders = files.iter().filter_map(|file| file.strip_suffix("/all")?.rsplit_once('/'));
         names.extend(folders.map(|(package, _)| package.to_owned()).filter(|name| name != package.as_str()));
     }

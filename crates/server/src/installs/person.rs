@@ -88,7 +88,7 @@ fn warnings(install: &Install, next: &Entry) -> Vec<String> {
 
 pub(crate) async fn upgrade(state: &State, app: &AppName, actor: &str, asked: Upgrade) -> ApiResult<Installed> {
     let leased = lease::take(state, app, actor).await?;
-    let kept = lease::keep(state, &leased.lease);
+    let kept = lease::keep(&state.catalog, &leased.lease);
     let mut notes = Notes::of(&leased);
     let (lease, before) = (leased.lease.clone(), leased.install.clone());
     let done = Box::pin(run(state, leased, &asked, actor, &mut notes)).await;
@@ -125,7 +125,7 @@ where
     // However slowly the client sends, nobody else has to wait for it; what it is checked against may change meanwhile.
     let artifact = super::put::stage(state, app, artifact, &offer.entry).await?;
     let leased = lease::take(state, app, actor).await?;
-    let kept = lease::keep(state, &leased.lease);
+    let kept = lease::keep(&state.catalog, &leased.lease);
     let mut notes = Notes::of(&leased);
     let (lease, before) = (leased.lease.clone(), leased.install.clone());
     let done = async {

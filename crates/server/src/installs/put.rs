@@ -46,7 +46,7 @@ where
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let digest = entry.id.digest().ok_or_else(|| Problem::from(ChannelError::NoDigest(entry.version.clone())))?;
-    Ok(artifacts::stage(state, app, bytes, digest).await?)
+    Ok(artifacts::stage(&state.content, app, bytes, digest).await?)
 }
 
 /// Everything needed to install a version.
@@ -80,8 +80,8 @@ pub(super) async fn version(state: &State, artifact: &Artifact, wanted: Wanted<'
     change.puts = artifact.puts(wanted.overrides);
     let config = artifact.config();
     change.puts.extend(wanted.secrets.iter().map(|(name, secret)| secret_put(name, secret)));
-    trees::check(state, trees_of(&change)).await?;
-    named_files::check(state, &change).await?;
+    trees::check(&state.content, trees_of(&change)).await?;
+    named_files::check(&state.store, &change).await?;
     interpreters::check(state, wanted.app, &change).await?;
     let secrets = seal(&state.keyring, wanted.app, &change)?;
     let change = ChangeInput { change, secrets, actor: wanted.actor.to_owned(), idempotency_key: None };

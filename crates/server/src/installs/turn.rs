@@ -22,7 +22,7 @@ use crate::state::State;
 const MOST_STEPS: usize = 8;
 
 pub(super) async fn turn(state: &State, leased: LeasedInstall) -> Result<(), CatalogError> {
-    let kept = lease::keep(state, &leased.lease);
+    let kept = lease::keep(&state.catalog, &leased.lease);
     let given_back = leased.lease.clone();
     let mut notes = Notes::of(&leased);
     if let Err(problem) = Box::pin(follow(state, leased, &mut notes)).await {

@@ -4,11 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost_catalog::{CatalogError, OldSecret, OldSecretPlace, RekeyedSecret};
+use milepost_catalog::{Catalog, CatalogError, OldSecret, OldSecretPlace, RekeyedSecret};
 use tokio_util::sync::CancellationToken;
 
 use crate::keyring::Keyring;
-use crate::state::State;
 
 /// Versions per transaction. Kept small so that other writes to the app can run in between.
 const BATCH: i64 = 25;
@@ -18,10 +17,10 @@ const RETRY: Duration = Duration::from_secs(10);
 const EVERY: Duration = Duration::from_secs(3600);
 
 /// Re-keys old secrets and repeats until the server stops.
-pub(crate) async fn repeat(state: State, stop: CancellationToken) {
+pub(crate) async fn repeat(catalog: Catalog, keyring: Arc<Keyring>, stop: CancellationToken) {
     let mut told_wait = false;
     loop {
-        let wait = match pass(&state, &stop).await {
+        let wait = match pass(&catalog, &keyring, &stop).await {
             Ok(Pass::Done) => EVERY,
             Ok(Pass::OldNodes) => {
                 if !told_wait {
@@ -48,23 +47,23 @@ enum Pass {
     OldNodes,
 }
 
-async fn pass(state: &State, stop: &CancellationToken) -> Result<Pass, CatalogError> {
+async fn pass(catalog: &Catalog, keyring: &Arc<Keyring>, stop: &CancellationToken) -> Result<Pass, CatalogError> {
     let (mut place, mut rekeyed) = (OldSecretPlace::default(), 0);
     while !stop.is_cancelled() {
-        let batch = state.catalog.secrets_to_rekey(place, BATCH).await?;
+        let batch = catalog.secrets_to_rekey(place, BATCH).await?;
         let Some(last) = batch.last() else { break };
-        if state.catalog.has_nodes_of_old_keys().await? {
+        if catalog.has_nodes_of_old_keys().await? {
             return Ok(Pass::OldNodes);
         }
         place = last.place();
-        let keyring = Arc::clone(&state.keyring);
+        let keyring = Arc::clone(keyring);
         // Runs on a blocking thread: there may be many long values.
         let work = tokio::task::spawn_blocking(move || {
             batch.into_iter().filter_map(|old| of(&keyring, old)).collect::<Vec<_>>()
         });
         let keyed: Vec<RekeyedSecret> = work.await.unwrap_or_default();
         for app in keyed.chunk_by(|one, other| one.old.app_id == other.old.app_id) {
-            rekeyed += state.catalog.secrets_rekey(app[0].old.app_id, app.to_vec()).await?;
+            rekeyed += catalog.secrets_rekey(app[0].old.app_id, app.to_vec()).await?;
         }
     }
     if rekeyed > 0 {

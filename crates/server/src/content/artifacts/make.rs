@@ -13,7 +13,7 @@ use milepost_model::{AliasName, AppName, Code, Digest, Refusal, UnitName, pack};
 
 use super::walk;
 use crate::error::ApiResult;
-use crate::state::{State, Store};
+use crate::state::Store;
 
 /// An artifact that is ready to be sent.
 pub(crate) struct Made {
@@ -25,9 +25,9 @@ pub(crate) struct Made {
 }
 
 /// `version` is any name of an app version and defaults to `live`.
-pub(crate) async fn make(state: &State, app: &AppName, version: Option<String>) -> ApiResult<Made> {
+pub(crate) async fn make(store: &Store, app: &AppName, version: Option<String>) -> ApiResult<Made> {
     let name = version.unwrap_or_else(|| "live".to_owned());
-    let (app_version, contents, gone) = state.catalog.app_version_contents(app, name).await?;
+    let (app_version, contents, gone) = store.catalog.app_version_contents(app, name).await?;
     if !gone.is_empty() {
         let message = format!("App version `{}` is not whole any more, so it cannot be published.", app_version.id);
         let gone = gone.iter().map(|(key, number)| format!("version {number} of {key} was deleted")).collect();
@@ -36,7 +36,7 @@ pub(crate) async fn make(state: &State, app: &AppName, version: Option<String>) 
             .blockers(gone)
             .into());
     }
-    let aliases = aliases(state, app, &contents).await?;
+    let aliases = aliases(store, app, &contents).await?;
     let alias = |function: &UnitName, alias: &AliasName| aliases.get(&(function.clone(), alias.clone())).copied();
     let packed = Artifact::of(&contents, alias).map_err(|unportable| {
         let message = format!("App version `{}` cannot be installed elsewhere as it is.", app_version.id);
@@ -44,7 +44,7 @@ pub(crate) async fn make(state: &State, app: &AppName, version: Option<String>) 
             .hint("an artifact holds one version of each unit: change what is listed, and publish the result")
             .blockers(unportable.0)
     })?;
-    let rows = walk::below(&state.store, packed.roots).await?;
+    let rows = walk::below(store, packed.roots).await?;
     let mut artifact = packed.artifact;
     artifact.blobs = rows
         .values()
@@ -52,12 +52,12 @@ pub(crate) async fn make(state: &State, app: &AppName, version: Option<String>) 
         .collect();
     let prefix = artifact.prefix();
     let size = prefix.len() as u64 + artifact.blobs_len();
-    let bytes = stream::iter([Ok(Bytes::from(prefix))]).chain(content(state.store.clone(), rows)).boxed();
+    let bytes = stream::iter([Ok(Bytes::from(prefix))]).chain(content(store.clone(), rows)).boxed();
     Ok(Made { app_version, notes: packed.notes, size, bytes })
 }
 
 /// Resolves the aliases that triggers follow.
-async fn aliases(state: &State, app: &AppName, contents: &Contents) -> ApiResult<HashMap<(UnitName, AliasName), i64>> {
+async fn aliases(store: &Store, app: &AppName, contents: &Contents) -> ApiResult<HashMap<(UnitName, AliasName), i64>> {
     let mut found = HashMap::new();
     let followed: BTreeSet<(UnitName, AliasName)> = contents
         .values()
@@ -67,7 +67,7 @@ async fn aliases(state: &State, app: &AppName, contents: &Contents) -> ApiResult
     for (function, alias) in followed {
         // A deleted alias resolves to nothing, which [`Artifact::of`] reports with the other
         // problems.
-        if let Ok(at) = state.catalog.alias_get(app, function.clone(), alias.clone()).await {
+        if let Ok(at) = store.catalog.alias_get(app, function.clone(), alias.clone()).await {
             found.insert((function, alias), at.number);
         }
     }

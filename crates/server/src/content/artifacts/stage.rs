@@ -12,9 +12,9 @@ use milepost_model::{AppName, Code, Digest, Refusal};
 
 use super::chunks::{ChunkError, Chunks};
 use super::walk;
+use crate::content::Content;
 use crate::content::ingest;
 use crate::error::{ApiError, ApiResult};
-use crate::state::State;
 
 #[derive(Debug, thiserror::Error)]
 enum StageError {
@@ -45,7 +45,7 @@ impl From<StageError> for ApiError {
 
 /// Stores the missing parts of an artifact, within the app's plan. Its files stay unreferenced
 /// until a change names them, and a sweep would remove them.
-pub(crate) async fn stage<S, E>(state: &State, app: &AppName, body: S, expected: Digest) -> ApiResult<Artifact>
+pub(crate) async fn stage<S, E>(content: &Content, app: &AppName, body: S, expected: Digest) -> ApiResult<Artifact>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -54,14 +54,14 @@ where
     let mut chunks = Chunks::new(body);
     let artifact = head(&mut chunks).await?;
     let all = artifact.blobs.iter().map(|blob| blob.digest).collect();
-    let missing: HashSet<Digest> = state.catalog.blobs_missing(all).await?.into_iter().collect();
-    check_room(state, app, &artifact, &missing).await?;
+    let missing: HashSet<Digest> = content.catalog.blobs_missing(all).await?.into_iter().collect();
+    check_room(content, app, &artifact, &missing).await?;
     let mut reading = Reading { chunks: &mut chunks, expected, failure: None };
     if missing.is_empty() {
         // All files are stored already, but the stream must still be verified.
         let mut place = Place::default();
         while reading.step(&artifact.blobs, &missing, &mut place).await?.is_some() {}
-        check_closed(state, &artifact).await?;
+        check_closed(content, &artifact).await?;
         return Ok(artifact);
     }
     let pieces = stream::unfold((&mut reading, Place::default()), |(reading, mut place)| async {
@@ -75,23 +75,23 @@ where
             }
         }
     });
-    let ingested = state.blobs.ingest(pieces, ingest::limits(u64::MAX)).await;
+    let ingested = content.blobs.ingest(pieces, ingest::limits(u64::MAX)).await;
     if let Some(failure) = reading.failure {
         return Err(failure.into());
     }
-    ingest::register(state, app, ingested?).await?;
-    check_closed(state, &artifact).await?;
+    ingest::register(content, app, ingested?).await?;
+    check_closed(content, &artifact).await?;
     Ok(artifact)
 }
 
 /// Checks that an artifact carries every file it names. Otherwise it could name a file by digest
 /// alone and get content that another app stored.
-async fn check_closed(state: &State, artifact: &Artifact) -> ApiResult<()> {
+async fn check_closed(content: &Content, artifact: &Artifact) -> ApiResult<()> {
     let carried: HashSet<Digest> = artifact.blobs.iter().map(|blob| blob.digest).collect();
     let roots = artifact.roots();
     let absent = match roots.iter().find(|root| !carried.contains(root)) {
         Some(root) => Some(*root),
-        None => walk::below(&state.store, roots).await?.into_keys().find(|digest| !carried.contains(digest)),
+        None => walk::below(&content.store, roots).await?.into_keys().find(|digest| !carried.contains(digest)),
     };
     absent.map_or(Ok(()), |absent| Err(StageError::NotCarried(absent).into()))
 }
@@ -112,10 +112,10 @@ where
     Ok(artifact)
 }
 
-async fn check_room(state: &State, app: &AppName, artifact: &Artifact, missing: &HashSet<Digest>) -> ApiResult<()> {
+async fn check_room(content: &Content, app: &AppName, artifact: &Artifact, missing: &HashSet<Digest>) -> ApiResult<()> {
     let fresh = artifact.blobs.iter().filter(|blob| missing.contains(&blob.digest));
     let bytes = fresh.map(|blob| blob.size).fold(0, u64::saturating_add);
-    if let Some(left) = state.catalog.quota_left(app).await?.filter(|left| *left < bytes) {
+    if let Some(left) = content.catalog.quota_left(app).await?.filter(|left| *left < bytes) {
         let message =
             format!("The artifact has {bytes} bytes that are new; the plan of app `{app}` has room for {left}.");
         return Err(Refusal::new(Code::PlanLimit, message)

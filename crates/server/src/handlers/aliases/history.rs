@@ -7,7 +7,7 @@ use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
 use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::state::Shared;
+use crate::state::Stored;
 
 const LIST: &str = "aliases_history";
 
@@ -15,13 +15,13 @@ const LIST: &str = "aliases_history";
 #[utoipa::path(get, path = "/apps/{app}/functions/{function}/aliases/{alias}/history", tag = "aliases", params(("app" = String, Path, description = "Name of the app"), ("function" = String, Path, description = "Name of the function"), ("alias" = String, Path, description = "Name of the alias"), Paging), responses((status = 200, body = Page<PointerMove>)))]
 pub(crate) async fn aliases_history(
     caller: Caller,
-    state: Shared,
+    store: Stored,
     Path((app, function, alias)): Path<(String, String, String)>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<PointerMove>>> {
     let app = caller.on(&app)?;
     let alias = alias.parse().map_err(Refusal::from)?;
     let found =
-        state.catalog.alias_history(&app, wire::function(&function)?, alias, paging.page(LIST, &state)?).await?;
-    Ok(Json(wire::page(LIST, &state, found)))
+        store.catalog.alias_history(&app, wire::function(&function)?, alias, paging.page(LIST, &store)?).await?;
+    Ok(Json(wire::page(LIST, &store, found)))
 }

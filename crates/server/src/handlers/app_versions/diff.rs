@@ -8,7 +8,7 @@ use crate::content::trees;
 use crate::edge::extract::{Path, Query};
 use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::state::Shared;
+use crate::state::Stored;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -26,22 +26,22 @@ pub(crate) struct Sides {
 #[utoipa::path(get, path = "/apps/{app}/diff", tag = "app versions", params(("app" = String, Path, description = "Name of the app"), Sides), responses((status = 200, body = Diff)))]
 pub(crate) async fn app_versions_diff(
     caller: Caller,
-    state: Shared,
+    store: Stored,
     Path(app): Path<String>,
     Query(query): Query<Sides>,
 ) -> ApiResult<Json<Diff>> {
     let app = caller.on(&app)?;
-    let (from, before, mut gone) = state.catalog.app_version_contents(&app, query.from).await?;
-    let (to, after, more_gone) = state.catalog.app_version_contents(&app, query.to).await?;
+    let (from, before, mut gone) = store.catalog.app_version_contents(&app, query.from).await?;
+    let (to, after, more_gone) = store.catalog.app_version_contents(&app, query.to).await?;
     gone.extend(more_gone);
     let mut changes = wire::whole_diff(&before, &after);
     // A version missing on one side would look like an addition or a removal.
     changes.retain(|change| gone.iter().all(|(key, _)| key.kind != change.kind || key.name != change.name));
     for change in &mut changes {
-        trees::explain(&state, &mut change.reasons).await?;
+        trees::explain(&store, &mut change.reasons).await?;
     }
     if query.text {
-        trees::add_texts(&state.store, &mut changes).await?;
+        trees::add_texts(&store, &mut changes).await?;
     }
     let gone = gone.iter().map(wire::deleted_version).collect();
     Ok(Json(Diff { from, to, changes, gone }))

@@ -20,7 +20,7 @@ pub(crate) async fn app_versions_list(
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<AppVersion>>> {
     let app = caller.on(&app)?;
-    let mut found = state.catalog.app_version_list(&app, paging.page(LIST, &state)?).await?;
+    let mut found = state.catalog.app_version_list(&app, paging.page(LIST, &state.store)?).await?;
     found.items = found.items.with_urls(&state.urls, &app);
-    Ok(Json(wire::page(LIST, &state, found)))
+    Ok(Json(wire::page(LIST, &state.store, found)))
 }

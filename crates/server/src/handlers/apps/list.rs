@@ -22,7 +22,7 @@ pub(crate) async fn apps_list(
         return Ok(Json(Page { items: vec![wire::app(state.catalog.app_get(&app).await?, &state.urls)], next: None }));
     }
     caller.everywhere()?;
-    let after = paging.text(LIST, &state)?;
+    let after = paging.text(LIST, &state.store)?;
     let found = state.catalog.app_list(after, paging.limit()?).await?;
     let next = found.next.map(|at| cursor::write(LIST, &at, state.catalog.now()));
     Ok(Json(Page { items: found.items.into_iter().map(|app| wire::app(app, &state.urls)).collect(), next }))

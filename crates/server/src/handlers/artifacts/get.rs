@@ -11,7 +11,7 @@ use crate::auth::Caller;
 use crate::content::artifacts;
 use crate::edge::extract::{Path, Query};
 use crate::error::ApiResult;
-use crate::state::Shared;
+use crate::state::Stored;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -26,12 +26,12 @@ pub(crate) struct Which {
 #[utoipa::path(get, path = "/apps/{app}/artifact", tag = "app versions", params(("app" = String, Path, description = "Name of the app"), Which), responses((status = 200, description = "The artifact", content_type = "application/vnd.milepost.app.v1")))]
 pub(crate) async fn artifacts_get(
     caller: Caller,
-    state: Shared,
+    store: Stored,
     Path(app): Path<String>,
     Query(query): Query<Which>,
 ) -> ApiResult<Response> {
     let app = caller.on(&app)?;
-    let made = artifacts::make(&state, &app, query.version).await?;
+    let made = artifacts::make(&store, &app, query.version).await?;
     let mut response = Body::from_stream(made.bytes).into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));

@@ -19,5 +19,5 @@ pub(crate) async fn blobs_upload(
     body: Body,
 ) -> ApiResult<Json<Uploaded>> {
     let app = caller.on(&app)?;
-    Ok(Json(ingest::upload(&state, &app, &headers, body).await?))
+    Ok(Json(ingest::upload(&state.content, &app, &headers, body).await?))
 }

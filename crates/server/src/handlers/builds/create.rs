@@ -44,7 +44,7 @@ pub(crate) async fn builds_create(
             .blockers(vec![request.source.to_string()])
             .into());
     }
-    trees::check(&state, [request.source].into()).await?;
+    trees::check(&state.content, [request.source].into()).await?;
     let wanted = Wanted { app, request, caller: caller.name().to_owned() };
     let (tell, events) = mpsc::channel(EVENTS_AHEAD);
     let state = state.0;

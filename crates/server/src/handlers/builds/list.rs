@@ -6,7 +6,7 @@ use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
 use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::state::Shared;
+use crate::state::Stored;
 
 const LIST: &str = "builds_list";
 
@@ -14,11 +14,11 @@ const LIST: &str = "builds_list";
 #[utoipa::path(get, path = "/apps/{app}/builds", tag = "builds", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<Build>)))]
 pub(crate) async fn builds_list(
     caller: Caller,
-    state: Shared,
+    store: Stored,
     Path(app): Path<String>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<Build>>> {
     let app = caller.on(&app)?;
-    let found = state.catalog.build_list(&app, paging.page(LIST, &state)?).await?;
-    Ok(Json(wire::page(LIST, &state, found)))
+    let found = store.catalog.build_list(&app, paging.page(LIST, &store)?).await?;
+    Ok(Json(wire::page(LIST, &store, found)))
 }

@@ -14,7 +14,7 @@ use crate::content::{named_files, trees};
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
 use crate::serving::urls::WithUrls;
-use crate::state::{Shared, State};
+use crate::state::{Shared, Store};
 
 /// Apply a change, or plan it with `dryRun`
 #[utoipa::path(post, path = "/apps/{app}/changes", tag = "changes", params(("app" = String, Path, description = "Name of the app"), ("idempotency-key" = Option<String>, Header, description = "A change that is sent twice with the same key is applied once")), request_body = Change, responses((status = 200, body = ChangeOutcome)))]
@@ -29,8 +29,8 @@ pub(crate) async fn changes_create(
     let change = sent.read().await?;
     let idempotency_key = idempotency_key(&headers)?;
     let dry_run = change.dry_run;
-    trees::check(&state, trees_of(&change)).await?;
-    named_files::check(&state, &change).await?;
+    trees::check(&state.content, trees_of(&change)).await?;
+    named_files::check(&state.store, &change).await?;
     interpreters::check(&state, &app, &change).await?;
     let input = ChangeInput {
         secrets: seal(&state.keyring, &app, &change)?,
@@ -41,7 +41,7 @@ pub(crate) async fn changes_create(
     let (checking, holder) = state.checks.asked();
     let mut outcome = state.catalog.change_checked(&app, input, checking).await?;
     checks::changed(&state, &app, &mut outcome, holder).await?;
-    explain(&state, &mut outcome, dry_run).await?;
+    explain(&state.store, &mut outcome, dry_run).await?;
     if outcome.changed && !dry_run {
         state.metrics.changes.inc();
     }
@@ -51,11 +51,11 @@ pub(crate) async fn changes_create(
 
 /// Fills in which files differ. A plan may name trees that only the client has yet, and then the
 /// client compares them itself.
-async fn explain(state: &State, outcome: &mut ChangeOutcome, dry_run: bool) -> ApiResult<()> {
+async fn explain(store: &Store, outcome: &mut ChangeOutcome, dry_run: bool) -> ApiResult<()> {
     let reasons = || outcome.versions.iter().flat_map(|unit| &unit.reasons);
     let unknown: BTreeSet<Digest> = if dry_run {
         let named: BTreeSet<Digest> = reasons().flat_map(trees_in).collect();
-        let found = state.catalog.blob_locate(named.iter().copied().collect()).await?;
+        let found = store.catalog.blob_locate(named.iter().copied().collect()).await?;
         let found: BTreeSet<Digest> = found.into_iter().map(|row| row.digest).collect();
         named.difference(&found).copied().collect()
     } else {
@@ -63,7 +63,7 @@ async fn explain(state: &State, outcome: &mut ChangeOutcome, dry_run: bool) -> A
     };
     for reason in outcome.versions.iter_mut().flat_map(|unit| &mut unit.reasons) {
         if trees_in(reason).all(|tree| !unknown.contains(&tree)) {
-            trees::explain_if_readable(state, std::slice::from_mut(reason)).await;
+            trees::explain_if_readable(store, std::slice::from_mut(reason)).await;
         }
     }
     Ok(())

@@ -20,13 +20,13 @@ pub(crate) async fn channels_delete(caller: Caller, state: Shared, Path(path): P
         return Err(Refusal::new(Code::MethodNotAllowed, message).hint("unpublish its versions").into());
     };
     let all = Files::of(&file.package, &file.channel).all();
-    if let NamedRead::Found(object) = state.channels.read(&all, None, MAX_ALL_BYTES as u64).await?
+    if let NamedRead::Found(object) = state.content.channels.read(&all, None, MAX_ALL_BYTES as u64).await?
         && let Ok(all) = All::read(&object.bytes)
         && let Some(entry) = all.with_digest(digest).next()
     {
         let message = format!("The artifact is that of `{}`, which is published.", entry.version);
         return Err(Refusal::new(Code::StillReferenced, message).hint("unpublish the version first").into());
     }
-    state.channels.delete(&file.name).await?;
+    state.content.channels.delete(&file.name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

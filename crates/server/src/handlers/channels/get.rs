@@ -30,10 +30,10 @@ pub(crate) async fn channels_get(
             let tag = format!("\"{}\"", digest.hex());
             let cache = "public, max-age=31536000, immutable";
             if method == Method::HEAD || known.contains(&tag.as_str()) {
-                let size = state.channels.size(&file.name).await?.ok_or_else(|| not_there(&path))?;
+                let size = state.content.channels.size(&file.name).await?.ok_or_else(|| not_there(&path))?;
                 (tag, size, Body::empty(), cache)
             } else {
-                let stream = state.channels.stream(&file.name).await?.ok_or_else(|| not_there(&path))?;
+                let stream = state.content.channels.stream(&file.name).await?.ok_or_else(|| not_there(&path))?;
                 (tag, stream.size, Body::from_stream(stream.bytes), cache)
             }
         }
@@ -41,7 +41,7 @@ pub(crate) async fn channels_get(
             // Some stores compare ETags themselves, and send nothing if the client has the file.
             let only = if let [only] = known.as_slice() { Some(*only).filter(|tag| *tag != "*") } else { None };
             let _turn = READS.acquire().await;
-            match (state.channels.read(&file.name, only, MAX_ALL_BYTES as u64).await?, only) {
+            match (state.content.channels.read(&file.name, only, MAX_ALL_BYTES as u64).await?, only) {
                 (NamedRead::Found(object), _) => {
                     let size = object.bytes.len() as u64;
                     let body = if method == Method::HEAD { Body::empty() } else { Body::from(object.bytes) };

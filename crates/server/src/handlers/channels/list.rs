@@ -11,7 +11,7 @@ const MOST: usize = 200_000;
 /// know their names, but listing the names requires a token.
 pub(crate) async fn channels_list(caller: Caller, state: Shared) -> ApiResult<Json<Vec<String>>> {
     caller.everywhere()?;
-    let mut names = state.channels.list(MOST).await?;
+    let mut names = state.content.channels.list(MOST).await?;
     names.retain(|name| name.ends_with("/all"));
     Ok(Json(names))
 }

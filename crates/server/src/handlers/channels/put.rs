@@ -46,7 +46,7 @@ pub(crate) async fn channels_put(
 
 async fn store(state: &Shared, file: &ChannelFile, digest: Digest, body: Body) -> ApiResult<Response> {
     let bytes = while_it_moves(body).map_err(BlobError::Interrupted).boxed();
-    state.channels.store(&file.name, bytes, digest, MAX_ARTIFACT_BYTES).await?;
+    state.content.channels.store(&file.name, bytes, digest, MAX_ARTIFACT_BYTES).await?;
     Ok(StatusCode::CREATED.into_response())
 }
 
@@ -70,7 +70,7 @@ async fn replace(
     if !check(state, file, &bytes, when).await? {
         return Ok(StatusCode::PRECONDITION_FAILED.into_response());
     }
-    match state.channels.replace(&file.name, bytes, when).await? {
+    match state.content.channels.replace(&file.name, bytes, when).await? {
         Replaced::Written { tag } => {
             tracing::info!(file = %file.name, token = caller.name(), "a channel was written");
             Ok((StatusCode::OK, [(ETAG, tag)]).into_response())
@@ -116,7 +116,7 @@ async fn check(state: &Shared, file: &ChannelFile, bytes: &Bytes, when: Conditio
         Kind::All => {
             let next = All::read(bytes).map_err(|error| unusable(&error))?;
             next.expect(&file.package, &file.channel).map_err(|error| unusable(&error))?;
-            match (state.channels.read(&file.name, None, MAX_ALL_BYTES as u64).await?, when) {
+            match (state.content.channels.read(&file.name, None, MAX_ALL_BYTES as u64).await?, when) {
                 (NamedRead::Found(before), Condition::Tag(tag)) if before.tag == tag => {
                     if let Ok(before) = All::read(&before.bytes) {
                         check_kept(&before, &next)?;

@@ -10,7 +10,7 @@ use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
 use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::state::Shared;
+use crate::state::Stored;
 
 const LIST: &str = "executions_list";
 
@@ -41,7 +41,7 @@ pub(crate) struct Wanted {
 #[utoipa::path(get, path = "/apps/{app}/executions", tag = "executions", params(("app" = String, Path, description = "Name of the app"), Wanted, Paging), responses((status = 200, body = Page<Execution>)))]
 pub(crate) async fn executions_list(
     caller: Caller,
-    state: Shared,
+    store: Stored,
     Path(app): Path<String>,
     Query(wanted): Query<Wanted>,
     Query(paging): Query<Paging>,
@@ -55,8 +55,8 @@ pub(crate) async fn executions_list(
         cause_id: wanted.cause_id,
         since: wanted.since,
     };
-    let below = paging.text(LIST, &state)?;
-    let mut found = state.catalog.execution_list(&app, filter, below, paging.limit()?).await?;
+    let below = paging.text(LIST, &store)?;
+    let mut found = store.catalog.execution_list(&app, filter, below, paging.limit()?).await?;
     found.items = found.items.into_iter().map(|execution| seen_by(&caller, execution)).collect();
-    Ok(Json(wire::page(LIST, &state, found)))
+    Ok(Json(wire::page(LIST, &store, found)))
 }

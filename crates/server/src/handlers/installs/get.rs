@@ -4,11 +4,11 @@ use milepost_model::install::Install;
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::state::Shared;
+use crate::state::Stored;
 
 /// Show the status of an installed app
 #[utoipa::path(get, path = "/apps/{app}/install", tag = "installs", params(("app" = String, Path, description = "Name of the app")), responses((status = 200, body = Install)))]
-pub(crate) async fn installs_get(caller: Caller, state: Shared, Path(app): Path<String>) -> ApiResult<Json<Install>> {
+pub(crate) async fn installs_get(caller: Caller, store: Stored, Path(app): Path<String>) -> ApiResult<Json<Install>> {
     let app = caller.on(&app)?;
-    Ok(Json(state.catalog.install_get(&app).await?))
+    Ok(Json(store.catalog.install_get(&app).await?))
 }

@@ -4,16 +4,16 @@ use milepost_model::job::Job;
 use crate::auth::Caller;
 use crate::edge::extract::Path;
 use crate::error::ApiResult;
-use crate::state::Shared;
+use crate::state::Stored;
 
 /// Get a job
 #[utoipa::path(get, path = "/apps/{app}/jobs/{job}", tag = "jobs", params(("app" = String, Path, description = "Name of the app"), ("job" = String, Path, description = "Id of the job, or its name")), responses((status = 200, body = Job)))]
 pub(crate) async fn jobs_get(
     caller: Caller,
-    state: Shared,
+    store: Stored,
     Path((app, job)): Path<(String, String)>,
 ) -> ApiResult<Json<Job>> {
     let app = caller.on(&app)?;
-    let id = state.catalog.job_id(&app, job).await?;
-    Ok(Json(state.catalog.job_get(&app, id).await?))
+    let id = store.catalog.job_id(&app, job).await?;
+    Ok(Json(store.catalog.job_get(&app, id).await?))
 }

@@ -6,7 +6,7 @@ use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
 use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::state::Shared;
+use crate::state::Stored;
 
 const LIST: &str = "latest_history";
 
@@ -14,11 +14,11 @@ const LIST: &str = "latest_history";
 #[utoipa::path(get, path = "/apps/{app}/latest/history", tag = "live", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<PointerMove>)))]
 pub(crate) async fn latest_history(
     caller: Caller,
-    state: Shared,
+    store: Stored,
     Path(app): Path<String>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<PointerMove>>> {
     let app = caller.on(&app)?;
-    let found = state.catalog.latest_history(&app, paging.page(LIST, &state)?).await?;
-    Ok(Json(wire::page(LIST, &state, found)))
+    let found = store.catalog.latest_history(&app, paging.page(LIST, &store)?).await?;
+    Ok(Json(wire::page(LIST, &store, found)))
 }

@@ -32,7 +32,7 @@ pub(crate) async fn live_rollback(
     };
     let mut changes = milepost_model::diff::diff(&before, &after);
     for change in &mut changes {
-        trees::explain_if_readable(&state, &mut change.reasons).await;
+        trees::explain_if_readable(&state.store, &mut change.reasons).await;
     }
     let problems = gone.iter().map(wire::deleted_version).chain(missing_secrets(&after)).collect();
     Ok(Json(RolledBack {

@@ -31,7 +31,7 @@ pub(crate) async fn releases_list(
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<Release>>> {
     let app = caller.on(&app)?;
-    let mut found = state.catalog.release_list(&app, filter.active, paging.page(LIST, &state)?).await?;
+    let mut found = state.catalog.release_list(&app, filter.active, paging.page(LIST, &state.store)?).await?;
     found.items = found.items.with_urls(&state.urls, &app);
-    Ok(Json(wire::page(LIST, &state, found)))
+    Ok(Json(wire::page(LIST, &state.store, found)))
 }

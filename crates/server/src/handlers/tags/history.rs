@@ -7,7 +7,7 @@ use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
 use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::state::Shared;
+use crate::state::Stored;
 
 const LIST: &str = "tags_history";
 
@@ -15,12 +15,12 @@ const LIST: &str = "tags_history";
 #[utoipa::path(get, path = "/apps/{app}/tags/{tag}/history", tag = "tags", params(("app" = String, Path, description = "Name of the app"), ("tag" = String, Path, description = "Name of the tag"), Paging), responses((status = 200, body = Page<PointerMove>)))]
 pub(crate) async fn tags_history(
     caller: Caller,
-    state: Shared,
+    store: Stored,
     Path((app, tag)): Path<(String, String)>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<PointerMove>>> {
     let app = caller.on(&app)?;
     let found =
-        state.catalog.tag_history(&app, tag.parse().map_err(Refusal::from)?, paging.page(LIST, &state)?).await?;
-    Ok(Json(wire::page(LIST, &state, found)))
+        store.catalog.tag_history(&app, tag.parse().map_err(Refusal::from)?, paging.page(LIST, &store)?).await?;
+    Ok(Json(wire::page(LIST, &store, found)))
 }

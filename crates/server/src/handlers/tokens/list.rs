@@ -4,12 +4,12 @@ use milepost_client::api::Token;
 use crate::auth::Caller;
 use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::state::Shared;
+use crate::state::Stored;
 
 /// List tokens
 #[utoipa::path(get, path = "/tokens", tag = "tokens", responses((status = 200, body = Vec<Token>)))]
-pub(crate) async fn tokens_list(caller: Caller, state: Shared) -> ApiResult<Json<Vec<Token>>> {
+pub(crate) async fn tokens_list(caller: Caller, store: Stored) -> ApiResult<Json<Vec<Token>>> {
     caller.everywhere()?;
-    let tokens = state.catalog.token_list().await?;
+    let tokens = store.catalog.token_list().await?;
     Ok(Json(tokens.into_iter().map(|row| wire::token(row, None)).collect()))
 }

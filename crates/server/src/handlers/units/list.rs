@@ -9,7 +9,7 @@ use crate::auth::Caller;
 use crate::edge::cursor;
 use crate::edge::extract::{Paging, Path, Query};
 use crate::error::ApiResult;
-use crate::state::Shared;
+use crate::state::Stored;
 
 const LIST: &str = "units_list";
 
@@ -24,20 +24,20 @@ pub(crate) struct Filter {
 #[utoipa::path(get, path = "/apps/{app}/units", tag = "units", params(("app" = String, Path, description = "Name of the app"), Paging, Filter), responses((status = 200, body = Page<Unit>)))]
 pub(crate) async fn units_list(
     caller: Caller,
-    state: Shared,
+    store: Stored,
     Path(app): Path<String>,
     Query(filter): Query<Filter>,
     Query(paging): Query<Paging>,
 ) -> ApiResult<Json<Page<Unit>>> {
     let app = caller.on(&app)?;
-    let after = match paging.text(LIST, &state)? {
+    let after = match paging.text(LIST, &store)? {
         Some(text) => Some(serde_json::from_str(&text).map_err(|_| cursor::unknown())?),
         None => None,
     };
-    let found = state.catalog.unit_list(&app, filter.kind, None, after, paging.limit()?).await?;
+    let found = store.catalog.unit_list(&app, filter.kind, None, after, paging.limit()?).await?;
     let next = found
         .next
         .and_then(|key| serde_json::to_string(&key).ok())
-        .map(|at| cursor::write(LIST, &at, state.catalog.now()));
+        .map(|at| cursor::write(LIST, &at, store.catalog.now()));
     Ok(Json(Page { items: found.items, next }))
 }

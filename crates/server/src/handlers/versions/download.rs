@@ -44,7 +44,7 @@ pub(crate) async fn versions_download(
     };
     let digest = fields.iter().find_map(|field| version.spec.get(field)?.as_str()?.parse::<Digest>().ok());
     match digest {
-        Some(digest) => archive::zip_response(&state, digest, &name).await,
+        Some(digest) => archive::zip_response(&state.content, digest, &name).await,
         None => Err(Refusal::new(
             Code::BlobNotFound,
             format!("Version {} of {kind} `{name}` has no such files.", version.number),

@@ -8,7 +8,7 @@ use crate::auth::Caller;
 use crate::edge::extract::{Paging, Path, Query};
 use crate::edge::wire;
 use crate::error::ApiResult;
-use crate::state::Shared;
+use crate::state::Stored;
 
 const LIST: &str = "webhooks_list";
 
@@ -16,13 +16,13 @@ const LIST: &str = "webhooks_list";
 #[utoipa::path(get, path = "/apps/{app}/webhooks", tag = "webhooks", params(("app" = String, Path, description = "Name of the app"), Paging), responses((status = 200, body = Page<Webhook>)))]
 pub(crate) async fn webhooks_list(
     caller: Caller,
-    state: Shared,
+    store: Stored,
     Path(app): Path<String>,
     Query(paging): Query<Paging>,
     headers: HeaderMap,
 ) -> ApiResult<Json<Page<Webhook>>> {
     let app = caller.on(&app)?;
-    let mut found = state.catalog.webhook_list(&app, paging.text(LIST, &state)?, paging.limit()?).await?;
+    let mut found = store.catalog.webhook_list(&app, paging.text(LIST, &store)?, paging.limit()?).await?;
     found.items = found.items.into_iter().map(|webhook| with_url(webhook, &headers)).collect();
-    Ok(Json(wire::page(LIST, &state, found)))
+    Ok(Json(wire::page(LIST, &store, found)))
 }

@@ -63,8 +63,8 @@ pub(crate) async fn store(state: &State, app: &AppName, upload: Upload, md5: Opt
     if inside.summary().files_seen == 0 {
         return Err(Fault::bad(format!("{INVALID} It is refused: no file is in it; pack the function's code.")));
     }
-    let deployment = ingest_source::store(state, app, Arc::new(inside)).await?;
-    let source = ingest_source::store(state, app, Arc::new(whole)).await?;
+    let deployment = ingest_source::store(&state.content, app, Arc::new(inside)).await?;
+    let source = ingest_source::store(&state.content, app, Arc::new(whole)).await?;
     Ok(Code { source, deployment, md5: upload.md5 })
 }
 
@@ -108,5 +108,5 @@ pub(crate) async fn download(state: &State, app: &AppName, function: &FunctionSp
     let Some(root) = package.deployment.or(package.source) else {
         return Err(Fault::bad("The function has no files."));
     };
-    Ok(archive::zip_response(state, root, name).await?)
+    Ok(archive::zip_response(&state.content, root, name).await?)
 }
