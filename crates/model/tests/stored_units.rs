@@ -1,7 +1,5 @@
 //! Units that earlier programs stored stay readable, also those that no new change may put.
 
-#![expect(clippy::unwrap_used, reason = "test code: a step that fails ends the test")]
-
 use milepost_model::spec::{EnvironmentSpec, RouteSpec, Runtime};
 
 #[test]

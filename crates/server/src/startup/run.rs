@@ -1,9 +1,11 @@
 //! A running server, and how it stops: first the requests, then the workers.
 
+use std::sync::Arc;
+
 use std::fs;
 use std::time::{Duration, Instant};
 
-use milepost_gateway::{Listener, Seats};
+use milepost_gateway::{ConnectionLimiter, Listener};
 use tokio_util::sync::CancellationToken;
 
 use super::{Server, StartError};
