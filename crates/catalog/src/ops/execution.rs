@@ -11,6 +11,7 @@ use crate::error::{CatalogError, Result};
 use crate::queue;
 use crate::read;
 use crate::tables::apps::{self, AppRow};
+use crate::tables::execution_retention;
 use crate::tables::execution_version::{self, Found};
 use crate::tables::executions::{self, Birth, End, NewRow};
 use crate::tables::qinling::counts::{self, Counted};
@@ -175,7 +176,7 @@ impl Catalog {
                                 .hint(format!("wait for it, or end it with `milepost execution cancel {id}`"))
                                 .into())
                         }
-                        Some(_) => executions::delete(tx, &[id]).await.map(drop),
+                        Some(_) => execution_retention::delete(tx, &[id]).await.map(drop),
                     }
                 })
             })

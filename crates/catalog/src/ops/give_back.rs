@@ -8,6 +8,7 @@ use crate::Catalog;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::ops::claim::Node;
+use crate::tables::execution_retention;
 use crate::tables::executions::{self, Lost};
 use crate::tables::{apps, attempts, jobs, nodes};
 
@@ -168,7 +169,9 @@ impl Catalog {
             if let Some(keep) = limits.executions_kept {
                 let beyond = self
                     .db
-                    .read(move |tx| Box::pin(async move { executions::beyond(tx, app_id, i64::from(keep)).await }))
+                    .read(move |tx| {
+                        Box::pin(async move { execution_retention::beyond(tx, app_id, i64::from(keep)).await })
+                    })
                     .await?;
                 if let Some((at, id)) = beyond {
                     swept += self.sweep_up_to(app_id, at, id).await?;
@@ -186,8 +189,8 @@ impl Catalog {
                 .db
                 .write(move |tx| {
                     Box::pin(async move {
-                        let ids = executions::ended_up_to(tx, app_id, (at, &id), BATCH).await?;
-                        executions::delete(tx, &ids).await
+                        let ids = execution_retention::ended_up_to(tx, app_id, (at, &id), BATCH).await?;
+                        execution_retention::delete(tx, &ids).await
                     })
                 })
                 .await?;

@@ -13,6 +13,7 @@ pub(crate) mod contents;
 pub(crate) mod deployments;
 pub(crate) mod events;
 pub(crate) mod execution_input;
+pub(crate) mod execution_retention;
 pub(crate) mod execution_version;
 pub(crate) mod executions;
 pub(crate) mod groups;
