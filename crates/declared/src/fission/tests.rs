@@ -401,8 +401,10 @@ fn keys_match_in_any_case_and_the_exact_case_wins() {
 #[test]
 fn misspelled_keys_are_still_unknown() {
     let text = "apiVersion: fission.io/v1\nkind: HTTPTrigger\nmetadata: {name: web}\nspec:\n  relativUrl: /web\n  functionref: {name: f}\n";
-    let error = format!("{:?}", Project::new(text).read().expect_err("a key that is misspelled"));
-    assert!(error.contains("a.yaml:5") && error.contains("unknown key `relativUrl`"), "{error}");
+    let error = Project::new(text).read().expect_err("a key that is misspelled");
+    let crate::Error::Mistakes { errors, .. } = error else { panic!("{error:?}") };
+    assert!(errors[0].place.to_string().ends_with("a.yaml:5"), "{errors:?}");
+    assert!(errors[0].message.contains("unknown key `relativUrl`"), "{errors:?}");
 }
 
 #[test]

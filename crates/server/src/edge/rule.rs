@@ -6,7 +6,7 @@ use axum::extract::Request;
 use axum::handler::Handler;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::routing::{MethodFilter, MethodRouter, any, on};
 use milepost_model::{Code, Permission, Refusal};
 
 use crate::error::ApiError;
@@ -89,6 +89,11 @@ impl Rule {
     /// Puts the routes under this rule.
     pub(crate) fn apply(self, routes: MethodRouter<State>) -> MethodRouter<State> {
         routes.route_layer(from_fn(move |request, next| enforce(self, request, next)))
+    }
+
+    /// For a handler of every method.
+    pub(crate) fn any<T: 'static>(self, handler: impl Handler<T, State>) -> MethodRouter<State> {
+        any(handler).layer(from_fn(move |request, next| enforce(self, request, next)))
     }
 
     pub(crate) fn get<T: 'static>(self, handler: impl Handler<T, State>) -> MethodRouter<State> {

@@ -66,7 +66,7 @@ pub(crate) fn router() -> Router<State> {
         router = router.route(path, calls.clone()).route(&format!("{path}/"), calls);
     }
     router
-        .route("/v1/{*unknown}", TOKEN.apply(axum::routing::any(root::unknown)))
+        .route("/v1/{*unknown}", TOKEN.any(root::unknown))
         .method_not_allowed_fallback(root::wrong_method)
         .layer(DefaultBodyLimit::max(form::MAX_BODY))
         .layer(axum::middleware::from_fn(hearing::hear_out))
