@@ -22,14 +22,16 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("milepost rollback", "Put the previous release live again"),
 ];
 
-const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{options}{after-help}";
-
 /// Replaces clap's flat list of commands with the groups.
 pub fn add(root: Command) -> Command {
     let groups = groups(&root);
     let end =
         "Run `milepost COMMAND --help` for help on a command,\nand `milepost --help` for the options of all commands.";
-    root.help_template(TEMPLATE).before_help(groups).after_help(end).override_usage("milepost [OPTIONS] <COMMAND>")
+    let header = *root.get_styles().get_header();
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{{before-help}}{header}Options:{header:#}\n{{options}}{{after-help}}"
+    );
+    root.help_template(template).before_help(groups).after_help(end).override_usage("milepost [OPTIONS] <COMMAND>")
 }
 
 fn groups(root: &Command) -> String {
@@ -45,8 +47,6 @@ fn groups(root: &Command) -> String {
         text.push('\n');
     }
     text.push_str(&examples(EXAMPLES, *header, *literal));
-    // The template has no heading for the options.
-    let _ = write!(text, "\n{header}Options:{header:#}");
     text
 }
 
