@@ -77,7 +77,17 @@ impl<'a> Context<'a> {
                 }
             };
         }
-        if self.ui.ask(question)? { Ok(()) } else { Err(Failure::new("cancelled, nothing was changed")) }
+        if self.ui.ask(question)? { Ok(()) } else { Err(Failure::cancelled()) }
+    }
+
+    /// Prompts for the name of what is deleted. For what cannot be undone, where `y` is typed too
+    /// easily.
+    pub fn confirm_by_name(&self, effect: &str, name: &str) -> Result<()> {
+        if !self.asks() {
+            return self.confirm(effect, Unattended::Refuse);
+        }
+        self.ui.say(effect);
+        if self.ui.ask_for(&format!("Type `{name}` to confirm:"))? == name { Ok(()) } else { Err(Failure::cancelled()) }
     }
 }
 

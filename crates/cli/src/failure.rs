@@ -7,7 +7,7 @@ use milepost_client::ClientError;
 use milepost_client::source::SourceError;
 use milepost_model::{Code, NameError};
 
-use crate::output::{Ui, harmless};
+use crate::output::{Ui, harmless, harmless_json};
 
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -16,6 +16,8 @@ pub type Result<T, E = Failure> = std::result::Result<T, E>;
 enum Kind {
     Failed,
     Usage,
+    /// The user answered no. That is no error, but nothing was done either.
+    Cancelled,
 }
 
 #[derive(Debug)]
@@ -53,6 +55,10 @@ impl Failure {
 
     pub fn usage(message: impl Into<String>) -> Self {
         Self { kind: Kind::Usage, ..Self::new(message) }
+    }
+
+    pub fn cancelled() -> Self {
+        Self { kind: Kind::Cancelled, ..Self::new("cancelled; nothing was changed") }
     }
 
     #[must_use]
@@ -132,12 +138,43 @@ impl Failure {
         &self.message
     }
 
+    /// The failure as one line of JSON, for programs that run this one with `-o json`.
+    pub fn json(&self) -> String {
+        let code = match (self.code, self.kind) {
+            (Some(code), _) => code.as_str(),
+            (None, Kind::Failed) => "failed",
+            (None, Kind::Usage) => "usage",
+            (None, Kind::Cancelled) => "cancelled",
+        };
+        let each = |more: &[(String, Option<String>)]| -> Vec<serde_json::Value> {
+            more.iter().map(|(message, hint)| serde_json::json!({ "message": message, "hint": hint })).collect()
+        };
+        let value = serde_json::json!({
+            "code": code,
+            "message": self.message,
+            "causes": self.causes,
+            "blockers": self.blockers,
+            "hint": self.hint,
+            "mistakes": each(&self.more.mistakes),
+            "warnings": each(&self.more.warnings),
+        });
+        harmless_json(&value.to_string())
+    }
+
     pub fn report(self, ui: &Ui) -> ExitCode {
+        if ui.is_json() {
+            eprintln!("{}", self.json());
+            return self.exit_code();
+        }
         for (warning, hint) in &self.more.warnings {
             ui.warn(warning);
             if let Some(hint) = hint {
                 ui.hint(hint);
             }
+        }
+        if self.kind == Kind::Cancelled {
+            eprintln!("Cancelled; nothing was changed.");
+            return self.exit_code();
         }
         ui.error(&self.message);
         for cause in &self.causes {
@@ -158,8 +195,12 @@ impl Failure {
         if !self.more.mistakes.is_empty() {
             eprintln!("{} mistakes; nothing was changed.", self.more.mistakes.len() + 1);
         }
+        self.exit_code()
+    }
+
+    fn exit_code(&self) -> ExitCode {
         match self.kind {
-            Kind::Failed => ExitCode::from(1),
+            Kind::Failed | Kind::Cancelled => ExitCode::from(1),
             Kind::Usage => ExitCode::from(2),
         }
     }
@@ -265,6 +306,17 @@ mod tests {
     use std::io::ErrorKind;
 
     use super::*;
+
+    #[test]
+    fn json_is_one_line_with_a_code() {
+        let failure = Failure::usage("a\nb").hint("c").blockers(vec!["d".to_owned()]);
+        let text = failure.json();
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert!(!text.contains('\n'), "{text}");
+        assert_eq!((&value["code"], &value["message"]), (&"usage".into(), &"a\nb".into()));
+        assert_eq!((&value["hint"], &value["blockers"][0]), (&"c".into(), &"d".into()));
+        assert_eq!(Failure::cancelled().json().matches("cancelled").count(), 2);
+    }
 
     #[test]
     fn unreadable_file_is_a_usage_error_only_if_it_is_not_text() {

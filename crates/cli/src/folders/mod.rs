@@ -23,7 +23,7 @@ use crate::failure::Result;
 
 pub use interrupt::stoppable;
 pub use phrase::{advice, hint, mistakes, not_publishable};
-pub use progress::bytes_bar;
+pub use progress::{bytes_bar, spinner};
 pub use send::{send, write_told};
 
 pub struct Terminal<'a> {

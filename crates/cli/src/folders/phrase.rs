@@ -51,7 +51,7 @@ impl From<Error> for Failure {
             Error::BuildFailed { app, package, id, reason } => build_failed(&app, &package, id.as_deref(), &reason),
             Error::BuildUnfinished { .. } => Self::new(text).hint("run the command again"),
             Error::HandEdits => Self::new(text).hint("copy them into the folder, or pass `--overwrite` to undo them"),
-            Error::Cancelled => Self::new(text),
+            Error::Cancelled => Self::cancelled(),
         }
     }
 }

@@ -45,14 +45,26 @@ fn styled(ui: &Ui, bar: ProgressBar, template: &str) -> Bar {
 /// A spinner for a change that makes the server load functions, hidden for any other change.
 fn check_spinner(ui: &Ui, change: &Change) -> ProgressBar {
     let functions = change.puts.iter().filter(|put| matches!(put.unit, UnitPut::Function(_))).count();
-    if !ui.shows_progress() || change.dry_run || !change.check || !change.release || functions == 0 {
+    if change.dry_run || !change.check || !change.release || functions == 0 {
+        return ProgressBar::hidden();
+    }
+    drawn(ui, "Checking that the new functions load")
+}
+
+/// A spinner with the time that passed, for requests that may take long.
+pub fn spinner(ui: &Ui, message: &'static str) -> Bar {
+    Bar { bar: drawn(ui, message), appears: false }
+}
+
+fn drawn(ui: &Ui, message: &'static str) -> ProgressBar {
+    if !ui.shows_progress() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
         bar.set_style(style);
     }
-    bar.set_message("Checking that the new functions load");
+    bar.set_message(message);
     bar.enable_steady_tick(Duration::from_millis(120));
     bar
 }

@@ -62,6 +62,10 @@ impl Ui {
         self.format == Format::Table
     }
 
+    pub fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+
     /// Whether tables may have colors: only if stdout is a terminal.
     pub fn colors_data(&self) -> bool {
         self.data_color
@@ -124,11 +128,16 @@ impl Ui {
     }
 
     pub fn ask(&self, question: &str) -> std::io::Result<bool> {
-        eprint!("{} [y/N] ", harmless(question));
+        let answer = self.ask_for(&format!("{question} [y/N]"))?;
+        Ok(matches!(answer.to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    pub fn ask_for(&self, question: &str) -> std::io::Result<String> {
+        eprint!("{} ", harmless(question));
         std::io::stderr().flush()?;
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer)?;
-        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+        Ok(answer.trim().to_owned())
     }
 }
 
