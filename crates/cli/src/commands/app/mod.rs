@@ -22,7 +22,7 @@ pub enum AppCommand {
     Get(get::GetArgs),
     Show(show::ShowArgs),
     Delete(delete::DeleteArgs),
-    #[command(alias = "list-history", alias = "list-versions")]
+    #[command(visible_alias = "versions", alias = "list-history", alias = "list-versions")]
     ListVersion(list_version::ListVersionArgs),
     History(history::HistoryArgs),
     At(at::AtArgs),

@@ -33,7 +33,7 @@ pub struct CreateArgs {
     #[arg(long, requires = "queued")]
     wait: bool,
     /// Description, kept with the execution
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     description: String,
 }
 

@@ -11,6 +11,7 @@ use super::settings::SettingsArgs;
 use super::{open_bundle, show};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
+use crate::folders::spinner;
 
 #[derive(Debug, Args)]
 pub struct CreateArgs {
@@ -74,7 +75,10 @@ pub async fn run(context: &Context<'_>, app: Option<&str>, args: CreateArgs) -> 
     };
     let mut new = NewInstall { app, from, secrets, settings };
     let installed = loop {
-        match context.client.install_create(&new).await {
+        let waiting = spinner(context.ui, "Installing, then checking that the app is healthy");
+        let installed = context.client.install_create(&new).await;
+        drop(waiting);
+        match installed {
             Ok(installed) => break installed,
             Err(error) if ask_for(context, &error, &mut new.secrets)? => {}
             Err(error) => return Err(error.into()),

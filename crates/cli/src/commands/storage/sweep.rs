@@ -2,6 +2,7 @@ use clap::Args;
 
 use crate::context::Context;
 use crate::failure::Result;
+use crate::folders::spinner;
 
 /// Delete unreferenced data now
 ///
@@ -10,7 +11,10 @@ use crate::failure::Result;
 pub struct SweepArgs {}
 
 pub async fn run(context: &Context<'_>, _args: SweepArgs) -> Result<()> {
-    let swept = context.client.storage_sweep().await?;
+    let waiting = spinner(context.ui, "Looking for data that nothing uses");
+    let swept = context.client.storage_sweep().await;
+    drop(waiting);
+    let swept = swept?;
     context.ui.show(
         &swept,
         |_| Vec::new(),

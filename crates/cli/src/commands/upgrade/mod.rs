@@ -10,6 +10,7 @@ use super::install::{SecretArgs, ask_for, open_bundle, show_installed, which};
 use crate::args::Global;
 use crate::context::{Context, Unattended};
 use crate::failure::{Failure, Result};
+use crate::folders::spinner;
 use crate::output::Ui;
 
 /// Upgrade an installed app, or show its upgrade plan
@@ -68,7 +69,10 @@ pub async fn run(ui: &Ui, global: &Global, args: UpgradeArgs) -> Result<()> {
         }
     }
     let done = loop {
-        match context.client.upgrade(&app, &asked).await {
+        let waiting = spinner(context.ui, "Installing, then checking that the app is healthy");
+        let upgraded = context.client.upgrade(&app, &asked).await;
+        drop(waiting);
+        match upgraded {
             Ok(done) => break done,
             Err(error) if ask_for(&context, &error, &mut asked.secrets)? => {}
             Err(error) => return Err(error.into()),

@@ -32,6 +32,7 @@ pub async fn run(context: &Context<'_>, kind: UnitKind, args: ListArgs) -> Resul
 
 pub async fn show(context: &Context<'_>, key: &UnitKey, args: PageArgs) -> Result<()> {
     let page = context.client.version_list(&context.app, key, args.limit, args.cursor.as_deref()).await?;
+    let live = if context.ui.is_table() { number_in_live(context, key).await } else { None };
     let now = context.ui.now();
     context.ui.show(
         &page.items,
@@ -46,6 +47,9 @@ pub async fn show(context: &Context<'_>, key: &UnitKey, args: PageArgs) -> Resul
                 let mut aliases: Vec<String> = version.aliases.iter().map(ToString::to_string).collect();
                 if version.latest {
                     aliases.insert(0, "latest".to_owned());
+                }
+                if Some(version.number) == live {
+                    aliases.insert(0, "live".to_owned());
                 }
                 table.row([
                     version.number.to_string(),
@@ -65,4 +69,11 @@ pub async fn show(context: &Context<'_>, key: &UnitKey, args: PageArgs) -> Resul
         context.ui.say(&format!("There are more: --cursor {next}"));
     }
     Ok(())
+}
+
+/// The version that users get now. Best effort: an app without a live release has none.
+async fn number_in_live(context: &Context<'_>, key: &UnitKey) -> Option<i64> {
+    let live = context.client.app_version_get(&context.app, "live").await.ok()?;
+    let held = live.objects.iter().find(|object| object.kind == key.kind && object.name == key.name);
+    held.map(|object| object.number)
 }
