@@ -7,6 +7,7 @@
 
 mod args;
 mod commands;
+mod complete;
 mod context;
 mod failure;
 mod folders;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     if let Some(code) = milepost_server::sandbox_stage(std::env::args_os()) {
         return code;
     }
+    complete::answer();
     let cli = args::Cli::read(&args::mend_dashes(std::env::args_os()));
     let ui = output::Ui::new(&cli.global);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

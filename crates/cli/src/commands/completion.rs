@@ -5,7 +5,14 @@ use crate::failure::Result;
 
 /// Print a shell completion script
 ///
-/// For bash: `milepost completion bash > ~/.local/share/bash-completion/completions/milepost`
+/// Completes commands, options, and the names of apps, functions, versions, releases and tags, which
+/// the server is asked for. Load it when the shell starts:
+///
+/// bash: `echo 'source <(milepost completion bash)' >> ~/.bashrc`
+///
+/// zsh: `echo 'source <(milepost completion zsh)' >> ~/.zshrc`
+///
+/// fish: `echo 'milepost completion fish | source' > ~/.config/fish/completions/milepost.fish`
 #[derive(Debug, Args)]
 pub struct CompletionArgs {
     /// Shell to complete in
@@ -13,7 +20,5 @@ pub struct CompletionArgs {
 }
 
 pub fn run(args: &CompletionArgs) -> Result<()> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut crate::args::Cli::definition(), "milepost", &mut script);
-    crate::output::print_data(&String::from_utf8_lossy(&script))
+    crate::output::print_data(&crate::complete::script(args.shell)?)
 }
