@@ -5,8 +5,11 @@
 
 mod examples;
 mod mistyped;
+pub mod plain;
 pub mod screen;
-mod tree;
+pub mod slots;
+pub mod tree;
+pub mod walk;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -44,7 +47,8 @@ impl Cli {
         let parsed = root.try_get_matches_from_mut(args);
         let mut matches = parsed.unwrap_or_else(|error| mistyped::exit(error, &mut root, args));
         let from_environment = matches.value_source("app") == Some(ValueSource::EnvVariable);
-        let mut cli = Self::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut root).exit());
+        let mut cli = Self::from_arg_matches_mut(&mut matches)
+            .unwrap_or_else(|error| mistyped::report(mistyped::located(error, &mut root, args), &root, args));
         cli.global.app_is_from_environment = from_environment;
         cli
     }

@@ -5,6 +5,10 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
+use super::tree;
+use super::walk::walk;
+use crate::failure::Failure;
+
 /// Words that users of other tools type first, and the command to type here.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("call", "milepost function test NAME"),
@@ -29,7 +33,8 @@ const VERBS: &[&str] = &["list", "ls", "get", "show", "create", "update", "delet
 pub fn exit(mut error: Error, root: &mut Command, args: &[OsString]) -> ! {
     root.build();
     let words: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
-    let (command, depth) = deepest(root, &words);
+    let walk = walk(root, &words);
+    let command = walk.command;
     match error.kind() {
         // Without any argument the help is what was asked for.
         _ if args.len() <= 1 => {
@@ -42,16 +47,40 @@ pub fn exit(mut error: Error, root: &mut Command, args: &[OsString]) -> ! {
             eprint!("{}", command.clone().render_help());
             std::process::exit(2);
         }
-        ErrorKind::InvalidSubcommand => improve(&mut error, command, depth, &words),
+        ErrorKind::DisplayHelp => {
+            if let Err(shown) = tree::as_shown(super::Cli::definition()).try_get_matches_from(args) {
+                error = shown;
+            }
+        }
+        ErrorKind::InvalidSubcommand => improve(&mut error, command, walk.path.is_empty(), &words),
         _ => {}
+    }
+    report(error, root, args)
+}
+
+/// Prints the error and exits, with `-o json` as JSON.
+pub fn report(error: Error, root: &Command, args: &[OsString]) -> ! {
+    let words: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
+    if error.use_stderr() && walk(root, &words).option("output") == Some("json") {
+        eprintln!("{}", as_failure(&error).json());
+        std::process::exit(error.exit_code());
     }
     error.exit()
 }
 
+fn as_failure(error: &Error) -> Failure {
+    let text = error.render().to_string();
+    let mut parts = text.trim_start_matches("error: ").split("\n\n").map(|part| part.split_whitespace());
+    let message = parts.next().map(|words| words.collect::<Vec<_>>().join(" "));
+    let hints = parts.map(|words| words.collect::<Vec<_>>().join(" "));
+    let hint = hints.filter_map(|part| part.strip_prefix("tip: ").map(str::to_owned)).next();
+    Failure::usage(message.unwrap_or_default()).maybe_hint(hint)
+}
+
 /// Suggests each command once, under its own name, or the command that another tool's word means.
-fn improve(error: &mut Error, command: &Command, depth: usize, words: &[&str]) {
+fn improve(error: &mut Error, command: &Command, is_root: bool, words: &[&str]) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned() else { return };
-    let tip = if depth == 0 { elsewhere(command, &word, words) } else { None };
+    let tip = if is_root { elsewhere(command, &word, words) } else { None };
     if let Some(tip) = tip {
         error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
@@ -68,6 +97,18 @@ fn improve(error: &mut Error, command: &Command, depth: usize, words: &[&str]) {
     }
 }
 
+/// Adds to an error what clap adds to its own: the usage of the command that was typed.
+pub fn located(error: Error, root: &mut Command, args: &[OsString]) -> Error {
+    root.build();
+    let words: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
+    let mut command = walk(root, &words).command.clone();
+    let mut error = error.format(&mut command);
+    if error.get(ContextKind::Usage).is_none() {
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
+    }
+    error
+}
+
 fn elsewhere(root: &Command, word: &str, words: &[&str]) -> Option<String> {
     if let Some((_, line)) = ELSEWHERE.iter().find(|(typed, _)| *typed == word) {
         return Some(format!("type '{line}'"));
@@ -78,31 +119,10 @@ fn elsewhere(root: &Command, word: &str, words: &[&str]) -> Option<String> {
     Some(format!("the noun comes first: 'milepost {noun} {verb}'"))
 }
 
-/// The command that the words lead to, and how many of them name it.
-fn deepest<'a>(root: &'a Command, words: &[&str]) -> (&'a Command, usize) {
-    let (mut command, mut depth) = (root, 0);
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if let Some(option) = word.strip_prefix('-') {
-            let long = option.strip_prefix('-');
-            let arg = root.get_arguments().find(|arg| match long {
-                Some(long) => arg.get_long() == Some(long),
-                None => arg.get_short().is_some_and(|short| option.chars().eq([short])),
-            });
-            if arg.is_some_and(|arg| arg.get_action().takes_values()) {
-                words.next();
-            }
-        } else if let Some(sub) = command.find_subcommand(word) {
-            (command, depth) = (sub, depth + 1);
-        } else {
-            break;
-        }
-    }
-    (command, depth)
-}
-
 #[cfg(test)]
 mod tests {
+    use clap::FromArgMatches;
+
     use super::*;
 
     fn said(line: &str) -> String {
@@ -110,8 +130,8 @@ mod tests {
         let mut root = crate::args::Cli::definition();
         let mut error = root.try_get_matches_from_mut(&args).expect_err(line);
         root.build();
-        let (command, depth) = deepest(&root, &args[1..]);
-        improve(&mut error, command, depth, &args[1..]);
+        let walk = walk(&root, &args[1..]);
+        improve(&mut error, walk.command, walk.path.is_empty(), &args[1..]);
         error.to_string()
     }
 
@@ -140,10 +160,32 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_command_behind_options_with_values() {
-        let root = crate::args::Cli::definition();
-        let found = |words: &[&str]| deepest(&root, words).0.get_name().to_owned();
-        assert_eq!(found(&["--app", "function", "-o", "json", "secret", "ls"]), "list");
-        assert_eq!(found(&["-y", "release", "nosuch", "list"]), "release");
+    fn usage_errors_can_be_json() {
+        let mut root = crate::args::Cli::definition();
+        let error = root.try_get_matches_from_mut(["milepost", "functoin"]).expect_err("mistyped");
+        let json = as_failure(&error).json();
+        let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(value["code"], "usage");
+        assert_eq!(value["message"], "unrecognized subcommand 'functoin'");
+        assert!(value["hint"].as_str().is_some_and(|hint| hint.contains("'function'")), "{json}");
+    }
+
+    #[test]
+    fn missing_and_differing_values_are_errors_of_the_typed_command() {
+        let said = |line: &str| {
+            let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let mut root = crate::args::Cli::definition();
+            let matches = root.try_get_matches_from_mut(&args).expect(line);
+            let error = crate::args::Cli::from_arg_matches(&matches).expect_err(line);
+            (error.exit_code(), located(error, &mut root, &args).to_string())
+        };
+        let (code, missing) = said("milepost function version delete --name hello");
+        assert_eq!(code, 2);
+        assert!(missing.contains("not provided:\n  <VERSION>\n"), "{missing}");
+        assert!(missing.contains("Usage: milepost function version delete [OPTIONS] <NAME> <VERSION>"), "{missing}");
+        let (code, differing) = said("milepost function get hello --name other");
+        assert_eq!(code, 2);
+        assert!(differing.contains("error: `hello` and `--name other` differ; give one of them"), "{differing}");
+        assert!(differing.contains("Usage: milepost function get [OPTIONS] <NAME>"), "{differing}");
     }
 }

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use clap::{Arg, ArgAction, Command};
 
 use super::examples;
+use super::plain::Needed;
 
 /// Verbs that mean the same. A command that has one of these names also gets the others, unless a
 /// sibling has them.
@@ -30,6 +31,13 @@ pub fn dress(command: Command, path: &str) -> Command {
         let path = format!("{path} {}", sub.get_name());
         dress(sub, &path)
     })
+}
+
+/// The tree for its help, where clap must write `<NAME>` for what the commands require themselves.
+pub fn as_shown(command: Command) -> Command {
+    command
+        .mut_args(|arg| if arg.get::<Needed>().is_some() { arg.required(true) } else { arg })
+        .mut_subcommands(as_shown)
 }
 
 fn names(command: &Command) -> Vec<String> {
@@ -65,7 +73,7 @@ fn usage(command: &Command, path: &str) -> String {
         let built_in = matches!(arg.get_action(), ArgAction::Help | ArgAction::Version);
         !arg.is_hide_set() && !arg.is_global_set() && !built_in
     };
-    let is_required = |arg: &Arg| arg.is_required_set() || in_required_group(command, arg);
+    let is_required = |arg: &Arg| arg.is_required_set() || arg.get::<Needed>().is_some();
     let mut line = path.to_owned();
     if command.get_opts().chain(flags(command)).filter(own).any(|arg| !is_required(arg)) {
         line.push_str(" [OPTIONS]");
@@ -87,10 +95,6 @@ fn value_name(arg: &Arg) -> &str {
 
 fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(|arg| !arg.is_positional() && !arg.get_action().takes_values())
-}
-
-fn in_required_group(command: &Command, arg: &Arg) -> bool {
-    command.get_groups().any(|group| group.is_required_set() && group.get_args().any(|member| member == arg.get_id()))
 }
 
 #[cfg(test)]

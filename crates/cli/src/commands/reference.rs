@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, Command};
 
-use crate::args::screen;
+use crate::args::{screen, tree};
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
 
@@ -43,7 +43,7 @@ fn write(path: &Path, text: &str, check: bool) -> Result<()> {
 
 fn command_line() -> String {
     let mut page = "# The command line\n\nGenerated from the help of the commands by `cargo xtask docs`.\n".to_owned();
-    let mut root = crate::args::Cli::definition().term_width(100);
+    let mut root = tree::as_shown(crate::args::Cli::definition()).term_width(100);
     root.build();
     contents(&mut page, &root);
     describe(&mut page, &root, "milepost");
@@ -71,7 +71,10 @@ fn visible(command: &Command) -> impl Iterator<Item = &Command> {
 }
 
 fn errors() -> String {
-    let mut page = "# Error codes\n\nEvery API error is `application/problem+json` with one of these codes. Codes are never renamed.\n\n".to_owned();
+    let mut page = "# Error codes\n\nEvery API error is `application/problem+json` with one of these codes. Codes are never renamed.\n\n\
+        With `-o json`, the command line prints an error as one line of JSON on stderr: `{\"code\": …, \"message\": …,\n\
+        \"hint\": …, \"causes\": […], \"blockers\": […], \"mistakes\": […], \"warnings\": […]}`. The code is one of these,\n\
+        or `usage` (exit code 2), `failed` or `cancelled`.\n\n".to_owned();
     page.push_str("| code | status |\n|---|---|\n");
     for code in milepost_model::Code::ALL {
         let _ = writeln!(page, "| `{}` | {} |", code.as_str(), code.class().status());

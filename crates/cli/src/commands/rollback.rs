@@ -1,6 +1,7 @@
 use clap::Args;
 use milepost_client::api::{RollBack, RolledBack};
 
+use crate::args::slots::BackToArgs;
 use crate::context::{Context, Unattended};
 use crate::failure::Result;
 use crate::output::diff_text;
@@ -12,12 +13,8 @@ use crate::output::diff_text;
 /// is pinned, add `--on live` to a command, like `milepost config set KEY=VALUE --on live`.
 #[derive(Debug, Args)]
 pub struct RollbackArgs {
-    /// A release, tag or app version [default: the previous live release]
-    #[arg(value_name = "RELEASE")]
-    release: Option<String>,
-    /// The same as RELEASE, as an option
-    #[arg(long, value_name = "RELEASE", conflicts_with = "release")]
-    to: Option<String>,
+    #[command(flatten)]
+    to: BackToArgs,
     /// The reason, for the history
     #[arg(short = 'm', long, default_value = "", hide_default_value = true)]
     why: String,
@@ -27,7 +24,7 @@ pub struct RollbackArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: RollbackArgs) -> Result<()> {
-    let mut request = RollBack { to: args.release.or(args.to), why: args.why, dry_run: true };
+    let mut request = RollBack { to: args.to.find("to").map(str::to_owned), why: args.why, dry_run: true };
     let preflight = context.client.rollback(&context.app, &request).await?;
     if args.dry_run {
         return context.ui.show(&preflight, |report| vec![report.to.id.to_string()], report_text);

@@ -8,8 +8,10 @@ use milepost_model::snapshot::Unit;
 use milepost_model::unit_put::Put;
 use milepost_model::{ChangeOutcome, Label, UnitKind, UnitName};
 
+pub use crate::args::slots::{MaybeNameArgs, NameArgs};
+
 use super::checked::{self, CheckArgs};
-use crate::context::{Context, Unattended, unit_key};
+use crate::context::{Context, Unattended};
 use crate::failure::Result;
 use crate::folders::Terminal;
 use crate::output::{Table, age, outcome_name, outcome_table};
@@ -69,28 +71,6 @@ pub fn parse_base(text: &str) -> Result<Base, String> {
 /// not have the unit.
 pub async fn version_on(context: &Context<'_>, key: &UnitKey, on: Base) -> Result<Option<String>> {
     Ok(Terminal::new(context).session().version_on(key, on).await?)
-}
-
-/// The name of a unit, as an argument or as `--name`.
-#[derive(Debug, Clone, Args)]
-#[group(required = true, multiple = false)]
-pub struct NameArgs {
-    /// The name
-    #[arg(value_name = "NAME")]
-    pub positional: Option<String>,
-    /// The name, as an option
-    #[arg(long = "name", value_name = "NAME")]
-    pub named: Option<String>,
-}
-
-impl NameArgs {
-    pub fn get(&self) -> &str {
-        self.positional.as_deref().or(self.named.as_deref()).unwrap_or_default()
-    }
-
-    pub fn key(&self, kind: UnitKind) -> Result<UnitKey> {
-        unit_key(kind, self.get())
-    }
 }
 
 pub fn parse_label(text: Option<&str>) -> Result<Option<Label>> {

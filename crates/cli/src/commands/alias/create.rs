@@ -1,7 +1,7 @@
 use clap::Args;
 
 use super::get;
-use crate::commands::shared::NameArgs;
+use crate::args::slots::NewAliasArgs;
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -9,22 +9,16 @@ use crate::failure::Result;
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     #[command(flatten)]
-    name: NameArgs,
-    /// Alias to create
-    #[arg(long, value_name = "ALIAS")]
-    alias: String,
-    /// Version to point at: `latest`, a number, a uid, a label, `@alias` or `sha256:…`
-    #[arg(long, value_name = "VERSION", default_value = "latest")]
-    version: String,
+    alias: NewAliasArgs,
     /// Reason, recorded in the history
-    #[arg(short = 'm', long, default_value = "")]
+    #[arg(short = 'm', long, default_value = "", hide_default_value = true)]
     why: String,
 }
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let alias = context
         .client
-        .alias_create(&context.app, args.name.get(), &args.alias, args.version.parse()?, args.why)
+        .alias_create(&context.app, args.alias.name(), args.alias.alias(), args.alias.version().parse()?, args.why)
         .await?;
     context.ui.show(&alias, |alias| vec![alias.name.to_string()], get::text)
 }

@@ -1,6 +1,6 @@
 use clap::Args;
 
-use crate::commands::shared::NameArgs;
+use crate::args::slots::AliasArgs;
 use crate::context::{Context, Unattended};
 use crate::failure::Result;
 
@@ -8,15 +8,12 @@ use crate::failure::Result;
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]
-    name: NameArgs,
-    /// Alias to delete
-    #[arg(long, value_name = "ALIAS")]
-    alias: String,
+    alias: AliasArgs,
 }
 
 pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
-    context.confirm(&format!("Delete alias {} of {}?", args.alias, args.name.get()), Unattended::Proceed)?;
-    context.client.alias_delete(&context.app, args.name.get(), &args.alias).await?;
-    context.ui.say(&format!("Alias {} of {} deleted; its version is kept.", args.alias, args.name.get()));
+    context.confirm(&format!("Delete alias {} of {}?", args.alias.alias(), args.alias.name()), Unattended::Proceed)?;
+    context.client.alias_delete(&context.app, args.alias.name(), args.alias.alias()).await?;
+    context.ui.say(&format!("Alias {} of {} deleted; its version is kept.", args.alias.alias(), args.alias.name()));
     Ok(())
 }

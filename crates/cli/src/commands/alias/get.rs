@@ -1,7 +1,7 @@
 use clap::Args;
 use milepost_model::pointer::Alias;
 
-use crate::commands::shared::NameArgs;
+use crate::args::slots::AliasArgs;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::local;
@@ -10,14 +10,11 @@ use crate::output::local;
 #[derive(Debug, Args)]
 pub struct GetArgs {
     #[command(flatten)]
-    name: NameArgs,
-    /// Alias to show
-    #[arg(long, value_name = "ALIAS")]
-    alias: String,
+    alias: AliasArgs,
 }
 
 pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
-    let alias = context.client.alias_get(&context.app, args.name.get(), &args.alias).await?;
+    let alias = context.client.alias_get(&context.app, args.alias.name(), args.alias.alias()).await?;
     context.ui.show(&alias, |alias| vec![alias.name.to_string()], text)
 }
 

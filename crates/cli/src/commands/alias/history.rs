@@ -1,7 +1,7 @@
 use clap::Args;
 use milepost_model::pointer::PointerMove;
 
-use crate::commands::shared::NameArgs;
+use crate::args::slots::AliasArgs;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Table, local};
@@ -10,17 +10,14 @@ use crate::output::{Table, local};
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
     #[command(flatten)]
-    name: NameArgs,
-    /// Alias to list the moves of
-    #[arg(long, value_name = "ALIAS")]
-    alias: String,
+    alias: AliasArgs,
     /// Maximum number of moves to list
     #[arg(long, default_value_t = 50)]
     limit: i64,
 }
 
 pub async fn run(context: &Context<'_>, args: HistoryArgs) -> Result<()> {
-    let page = context.client.alias_history(&context.app, args.name.get(), &args.alias, args.limit).await?;
+    let page = context.client.alias_history(&context.app, args.alias.name(), args.alias.alias(), args.limit).await?;
     context.ui.show(
         &page.items,
         |moves| moves.iter().filter_map(|step| step.to.clone()).collect(),

@@ -14,8 +14,8 @@ pub struct ListArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: ListArgs) -> Result<()> {
-    let aliases = context.client.alias_list(&context.app, args.name.get()).await?;
-    let function = context.client.unit_get(&context.app, &unit_key(UnitKind::Function, args.name.get())?).await?;
+    let aliases = context.client.alias_list(&context.app, args.name.name()).await?;
+    let function = context.client.unit_get(&context.app, &unit_key(UnitKind::Function, args.name.name())?).await?;
     context.ui.show(
         &aliases,
         |aliases| aliases.iter().map(|alias| alias.name.to_string()).collect(),

@@ -1,7 +1,7 @@
 use clap::Args;
 
 use super::get;
-use crate::commands::shared::NameArgs;
+use crate::args::slots::AliasArgs;
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -11,16 +11,13 @@ use crate::failure::Result;
 #[derive(Debug, Args)]
 pub struct RollbackArgs {
     #[command(flatten)]
-    name: NameArgs,
-    /// Alias to move
-    #[arg(long, value_name = "ALIAS")]
-    alias: String,
+    alias: AliasArgs,
     /// Reason, recorded in the history
-    #[arg(short = 'm', long, default_value = "")]
+    #[arg(short = 'm', long, default_value = "", hide_default_value = true)]
     why: String,
 }
 
 pub async fn run(context: &Context<'_>, args: RollbackArgs) -> Result<()> {
-    let alias = context.client.alias_rollback(&context.app, args.name.get(), &args.alias, args.why).await?;
+    let alias = context.client.alias_rollback(&context.app, args.alias.name(), args.alias.alias(), args.why).await?;
     context.ui.show(&alias, |alias| vec![alias.name.to_string()], get::text)
 }

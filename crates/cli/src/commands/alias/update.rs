@@ -1,7 +1,7 @@
 use clap::Args;
 
 use super::get;
-use crate::commands::shared::NameArgs;
+use crate::args::slots::MovedAliasArgs;
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -9,22 +9,16 @@ use crate::failure::Result;
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
     #[command(flatten)]
-    name: NameArgs,
-    /// Alias to move
-    #[arg(long, value_name = "ALIAS")]
-    alias: String,
-    /// Version to point at: `latest`, a number, a uid, a label, `@alias` or `sha256:…`
-    #[arg(long, value_name = "VERSION")]
-    version: String,
+    alias: MovedAliasArgs,
     /// Reason, recorded in the history
-    #[arg(short = 'm', long, default_value = "")]
+    #[arg(short = 'm', long, default_value = "", hide_default_value = true)]
     why: String,
 }
 
 pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
     let alias = context
         .client
-        .alias_update(&context.app, args.name.get(), &args.alias, args.version.parse()?, args.why)
+        .alias_update(&context.app, args.alias.name(), args.alias.alias(), args.alias.version().parse()?, args.why)
         .await?;
     context.ui.show(&alias, |alias| vec![alias.name.to_string()], get::text)
 }

@@ -2,18 +2,19 @@ use clap::Args;
 use milepost_client::ClientError;
 use milepost_model::Code;
 
-use crate::context::{Context, Unattended};
+use crate::args::slots::NameArgs;
+use crate::context::Context;
 use crate::failure::{Failure, Result};
 
 /// Delete an app with all its versions and releases
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
-    /// App to delete
-    name: String,
+    #[command(flatten)]
+    name: NameArgs,
 }
 
 pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
-    let found = context.client.app_get(&args.name).await;
+    let found = context.client.app_get(args.name.name()).await;
     if let Err(ClientError::Refused(problem)) = &found
         && problem.code == Code::AppNotFound.as_str()
         && problem.hint.as_ref().is_none_or(|hint| !hint.starts_with("did you mean"))
@@ -23,8 +24,9 @@ pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
         return Err(Failure::new(message).hint("run `milepost app list` to see the apps on this server"));
     }
     found?;
-    context.confirm(&format!("Delete app {} with all its versions and releases?", args.name), Unattended::Refuse)?;
-    context.client.app_delete(&args.name).await?;
-    context.ui.say(&format!("App {} deleted.", args.name));
+    let name = args.name.name();
+    context.confirm_by_name(&format!("This deletes app {name} with all its versions and releases, for good."), name)?;
+    context.client.app_delete(name).await?;
+    context.ui.say(&format!("App {name} deleted."));
     Ok(())
 }

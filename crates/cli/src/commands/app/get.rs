@@ -1,6 +1,7 @@
 use clap::Args;
 use milepost_model::release::{Live, LiveMode};
 
+use crate::args::slots::OneAppArgs;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::local;
@@ -8,12 +9,12 @@ use crate::output::local;
 /// Show an app
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// App to show [default: the app of `--app`]
-    name: Option<String>,
+    #[command(flatten)]
+    name: OneAppArgs,
 }
 
 pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
-    let app = context.client.app_get(args.name.as_deref().unwrap_or(&context.app)).await?;
+    let app = context.client.app_get(args.name.find("name").unwrap_or(&context.app)).await?;
     context.ui.show(
         &app,
         |app| vec![app.name.to_string()],

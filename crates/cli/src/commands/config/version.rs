@@ -4,6 +4,7 @@
 use clap::{Args, Subcommand};
 use milepost_model::UnitKind;
 
+use crate::args::slots::ConfigVersionArgs;
 use crate::commands::version::{describe, get, list};
 use crate::context::{Context, unit_key};
 use crate::failure::Result;
@@ -20,9 +21,8 @@ pub enum VersionCommand {
 
 #[derive(Debug, Args)]
 pub struct OneArgs {
-    /// Version: `latest`, a number, a uid, a label or `sha256:…`
-    #[arg(long, value_name = "VERSION", default_value = "latest")]
-    version: String,
+    #[command(flatten)]
+    version: ConfigVersionArgs,
 }
 
 #[derive(Debug, Args)]
@@ -39,9 +39,11 @@ pub async fn run(context: &Context<'_>, command: VersionCommand) -> Result<()> {
     match command {
         VersionCommand::List(args) => list::show(context, &key, args).await,
         VersionCommand::Get(args) => {
-            let version = context.client.version_get(&context.app, &key, &args.version).await?;
+            let version = context.client.version_get(&context.app, &key, args.version.version()).await?;
             get::show(context, &version, |version| version.number.to_string())
         }
-        VersionCommand::Describe(args) => describe::edit(context, &key, &args.one.version, &args.description).await,
+        VersionCommand::Describe(args) => {
+            describe::edit(context, &key, args.one.version.version(), &args.description).await
+        }
     }
 }

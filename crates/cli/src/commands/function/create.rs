@@ -33,7 +33,7 @@ pub struct CreateArgs {
 impl CreateArgs {
     fn route(&self) -> Result<Option<Put>> {
         let Some(path) = &self.url else { return Ok(None) };
-        let function = UnitName::for_kind(UnitKind::Function, self.function.name.get())?;
+        let function = UnitName::for_kind(UnitKind::Function, self.function.name.name())?;
         let methods: std::collections::BTreeSet<String> = self.method.iter().map(|name| name.to_uppercase()).collect();
         let names: Vec<&str> = methods.iter().map(String::as_str).collect();
         let name = UnitName::for_kind(UnitKind::Route, &format!("{} {path}", names.join(",")))?;

@@ -172,7 +172,7 @@ impl FunctionArgs {
     /// Prints the group of the version, which the table of a change does not show.
     pub fn tell_group(&self, context: &Context<'_>, change: &ChangeArgs) {
         if let Some(group) = self.tag.as_ref().filter(|_| !change.dry_run) {
-            context.ui.say(&format!("Function {} is in group {group}.", self.name.get()));
+            context.ui.say(&format!("Function {} is in group {group}.", self.name.name()));
         }
     }
 

@@ -1,5 +1,6 @@
 use clap::Args;
 
+use crate::args::slots::NameArgs;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::Table;
@@ -7,12 +8,12 @@ use crate::output::Table;
 /// List the versions in a group
 #[derive(Debug, Args)]
 pub struct GetArgs {
-    /// Group to show
-    name: String,
+    #[command(flatten)]
+    name: NameArgs,
 }
 
 pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
-    let group = context.client.group_get(&context.app, &args.name).await?;
+    let group = context.client.group_get(&context.app, args.name.name()).await?;
     context.ui.show(
         &group,
         |group| vec![group.name.to_string()],

@@ -5,6 +5,7 @@ use milepost_declared::write::Archives;
 use milepost_model::UnitKind;
 use milepost_model::unit_put::{Put, PutOnly, RoutePut, UnitPut};
 
+use crate::args::slots::RouteNameArgs;
 use crate::commands::shared::{self, ChangeArgs, TargetArgs};
 use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::{Context, unit_key};
@@ -33,9 +34,8 @@ pub struct UpdateArgs {
 
 #[derive(Debug, Args)]
 pub struct TriggerArgs {
-    /// Route name [default: the methods and the path, like `GET /hello`]
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
+    #[command(flatten)]
+    name: RouteNameArgs,
     /// HTTP methods, separated by commas (can be repeated)
     #[arg(long, value_name = "METHOD", default_value = "GET", value_delimiter = ',')]
     method: Vec<String>,
@@ -61,7 +61,7 @@ impl TriggerArgs {
     fn put(&self) -> Result<Put> {
         let methods: BTreeSet<String> = self.method.iter().map(|method| method.to_uppercase()).collect();
         let path = self.prefix.as_ref().or(self.url.as_ref()).cloned().unwrap_or_default();
-        let name = self.name.clone().unwrap_or_else(|| {
+        let name = self.name.find("name").map(str::to_owned).unwrap_or_else(|| {
             let names: Vec<&str> = methods.iter().map(String::as_str).collect();
             format!("{} {path}", names.join(","))
         });

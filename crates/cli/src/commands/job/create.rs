@@ -4,6 +4,7 @@ use milepost_model::schedule::Schedule;
 
 use super::moment::parse_coming;
 use super::show;
+use crate::args::slots::JobNameArgs;
 use crate::commands::execution::read_input;
 use crate::commands::shared::TargetArgs;
 use crate::context::Context;
@@ -15,9 +16,8 @@ use crate::failure::{Failure, Result};
 /// other version is resolved now and does not change.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// A name for the job, for use in other job commands
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
-    name: String,
+    #[command(flatten)]
+    name: JobNameArgs,
     #[command(flatten)]
     target: TargetArgs,
     /// The cron pattern: five fields, six with seconds, or `@every 5m`
@@ -57,7 +57,7 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let now = context.ui.now();
     let first_at = args.first_at.as_deref().map(|first| parse_coming(first, &args.zone, now)).transpose()?;
     let new = NewJob {
-        name: args.name,
+        name: args.name.name().to_owned(),
         function: target.function,
         version: target.version,
         cron: args.cron,

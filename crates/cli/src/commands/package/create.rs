@@ -5,7 +5,7 @@ use milepost_model::unit_put::PutOnly;
 
 use super::KIND;
 use super::put::PackageArgs;
-use crate::commands::shared::ChangeArgs;
+use crate::commands::shared::{ChangeArgs, MaybeNameArgs};
 use crate::commands::spec_file::{self, SpecFileArgs};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
@@ -17,12 +17,8 @@ use crate::output::Ui;
 /// The package must not exist yet. Its name defaults to the name of the code's file or folder.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// Name of the package
-    #[arg(value_name = "NAME", conflicts_with = "named")]
-    positional: Option<String>,
-    /// Name of the package, as an option
-    #[arg(long = "name", value_name = "NAME")]
-    named: Option<String>,
+    #[command(flatten)]
+    name: MaybeNameArgs,
     #[command(flatten)]
     package: PackageArgs,
     #[command(flatten)]
@@ -33,7 +29,7 @@ pub struct CreateArgs {
 
 impl CreateArgs {
     fn name(&self) -> Result<UnitName> {
-        if let Some(name) = self.positional.as_ref().or(self.named.as_ref()) {
+        if let Some(name) = self.name.find("name") {
             return Ok(UnitName::for_kind(KIND, name)?);
         }
         let code = &self.package.code;

@@ -3,8 +3,9 @@ use milepost_model::unit_put::{SecretPut, UnitPut};
 use milepost_model::{AppName, Code, PlanName, UnitKind};
 use std::path::PathBuf;
 
+use crate::args::slots::SecretNameArgs;
 use crate::commands::shared::{self, ChangeArgs};
-use crate::context::{Context, unit_key};
+use crate::context::Context;
 use crate::failure::{Failure, Result};
 
 /// Set a secret
@@ -13,8 +14,8 @@ use crate::failure::{Failure, Result};
 /// a value on the command line.
 #[derive(Debug, Args)]
 pub struct SetArgs {
-    /// Name of the secret, like `DATABASE_URL`
-    name: String,
+    #[command(flatten)]
+    name: SecretNameArgs,
     /// Read the value from this file
     #[arg(long, value_name = "FILE")]
     from_file: Option<PathBuf>,
@@ -23,17 +24,18 @@ pub struct SetArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
-    if args.name.contains('=') {
-        let name = args.name.split('=').next().unwrap_or_default();
+    let name = args.name.name();
+    if name.contains('=') {
+        let name = name.split('=').next().unwrap_or_default();
         return Err(Failure::usage(
             "secret values are not accepted on the command line, because the shell history would keep them",
         )
         .hint(format!("run `milepost secret set {name}` and type the value, or pipe it in")));
     }
-    let key = unit_key(UnitKind::Secret, &args.name)?;
+    let key = args.name.key(UnitKind::Secret)?;
     let value = match &args.from_file {
         Some(path) => std::fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error))?,
-        None if context.ui.can_ask() => rpassword::prompt_password(format!("Value of {}: ", args.name))?,
+        None if context.ui.can_ask() => rpassword::prompt_password(format!("Value of {name}: "))?,
         None => std::io::read_to_string(std::io::stdin()).map_err(|error| {
             Failure::new("could not read the value")
                 .caused_by(&error)

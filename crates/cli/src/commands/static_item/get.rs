@@ -2,7 +2,7 @@ use clap::Args;
 use milepost_model::Digest;
 use milepost_model::UnitKind;
 
-use crate::commands::shared::NameArgs;
+use crate::args::slots::VersionArgs;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::Table;
@@ -11,14 +11,12 @@ use crate::output::Table;
 #[derive(Debug, Args)]
 pub struct GetArgs {
     #[command(flatten)]
-    name: NameArgs,
-    /// The version
-    #[arg(long, value_name = "VERSION", default_value = "latest")]
-    version: String,
+    version: VersionArgs,
 }
 
 pub async fn run(context: &Context<'_>, args: GetArgs) -> Result<()> {
-    let version = context.client.version_get(&context.app, &args.name.key(UnitKind::Static)?, &args.version).await?;
+    let version =
+        context.client.version_get(&context.app, &args.version.key(UnitKind::Static)?, args.version.version()).await?;
     let tree: Option<Digest> =
         version.spec.get("tree").and_then(|tree| tree.as_str()).and_then(|tree| tree.parse().ok());
     let files = match &tree {

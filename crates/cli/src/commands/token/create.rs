@@ -28,7 +28,7 @@ pub struct CreateArgs {
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
     let app = confined_to(args.only, context.app_in_so_many_words.clone())?;
     let token =
-        context.client.token_create(&NewToken { name: args.name.get().to_owned(), role: args.role, app }).await?;
+        context.client.token_create(&NewToken { name: args.name.name().to_owned(), role: args.role, app }).await?;
     context.ui.show(
         &token,
         |token| token.token.clone().into_iter().collect(),

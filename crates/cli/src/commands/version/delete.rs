@@ -1,8 +1,8 @@
 use clap::Args;
 use milepost_model::UnitKind;
 
+use crate::args::slots::DeletedArgs;
 use crate::commands::checked::CheckArgs;
-use crate::commands::shared::NameArgs;
 use crate::context::{Context, Unattended};
 use crate::failure::Result;
 use crate::output::{outcome_name, outcome_table, plan_text};
@@ -15,10 +15,7 @@ use crate::output::{outcome_name, outcome_table, plan_text};
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     #[command(flatten)]
-    name: NameArgs,
-    /// The version: a number, uid, label, `@alias`, `latest`, `sha256:…`, or `all`
-    #[arg(long, value_name = "VERSION")]
-    version: String,
+    version: DeletedArgs,
     /// Show what would be deleted, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -27,8 +24,8 @@ pub struct DeleteArgs {
 }
 
 pub async fn run(context: &Context<'_>, kind: UnitKind, args: DeleteArgs) -> Result<()> {
-    let key = args.name.key(kind)?;
-    let plan = context.client.version_delete(&context.app, &key, &args.version, true, false).await?;
+    let key = args.version.key(kind)?;
+    let plan = context.client.version_delete(&context.app, &key, args.version.version(), true, false).await?;
     if args.dry_run {
         return context.ui.show(&plan, outcome_name, outcome_table);
     }
@@ -37,7 +34,8 @@ pub async fn run(context: &Context<'_>, kind: UnitKind, args: DeleteArgs) -> Res
         plan_text(&plan, context.ui);
     }
     context.confirm("Continue?", Unattended::Proceed)?;
-    let outcome = context.client.version_delete(&context.app, &key, &args.version, false, args.check.no_check).await?;
+    let outcome =
+        context.client.version_delete(&context.app, &key, args.version.version(), false, args.check.no_check).await?;
     context.ui.show(&outcome, outcome_name, outcome_table)?;
     for warning in &outcome.warnings {
         context.ui.warn(warning);

@@ -2,7 +2,7 @@ use clap::Args;
 use milepost_model::UnitKind;
 use milepost_model::change::UnitKey;
 
-use super::VersionArgs;
+use crate::args::slots::VersionArgs;
 use crate::context::Context;
 use crate::failure::Result;
 
@@ -17,7 +17,7 @@ pub struct DescribeArgs {
 }
 
 pub async fn run(context: &Context<'_>, kind: UnitKind, args: DescribeArgs) -> Result<()> {
-    edit(context, &args.version.name.key(kind)?, &args.version.version, &args.description).await
+    edit(context, &args.version.key(kind)?, args.version.version(), &args.description).await
 }
 
 pub async fn edit(context: &Context<'_>, key: &UnitKey, version: &str, description: &str) -> Result<()> {

@@ -5,7 +5,7 @@ use clap::Args;
 use futures::StreamExt;
 use milepost_model::UnitKind;
 
-use super::VersionArgs;
+use crate::args::slots::VersionArgs;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 
@@ -23,8 +23,8 @@ pub struct DownloadArgs {
 }
 
 pub async fn run(context: &Context<'_>, kind: UnitKind, args: DownloadArgs) -> Result<()> {
-    let key = args.version.name.key(kind)?;
-    let version = context.client.version_get(&context.app, &key, &args.version.version).await?;
+    let key = args.version.key(kind)?;
+    let version = context.client.version_get(&context.app, &key, args.version.version()).await?;
     let target = args.to.unwrap_or_else(|| PathBuf::from(format!("{}-{}.zip", version.name, version.number)));
     let response =
         context.client.version_download(&context.app, &key, &version.number.to_string(), args.part.as_deref()).await?;

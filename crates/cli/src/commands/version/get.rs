@@ -1,13 +1,13 @@
 use milepost_model::UnitKind;
 use milepost_model::snapshot::Version;
 
-use super::VersionArgs;
+use crate::args::slots::VersionArgs;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::local;
 
 pub async fn run(context: &Context<'_>, kind: UnitKind, args: VersionArgs) -> Result<()> {
-    let version = context.client.version_get(&context.app, &args.name.key(kind)?, &args.version).await?;
+    let version = context.client.version_get(&context.app, &args.key(kind)?, args.version()).await?;
     show(context, &version, |version| version.number.to_string())
 }
 

@@ -6,22 +6,12 @@ pub mod download;
 pub mod get;
 pub mod list;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use milepost_model::UnitKind;
 
-use super::shared::NameArgs;
+use crate::args::slots::VersionArgs;
 use crate::context::Context;
 use crate::failure::Result;
-
-/// A unit and one of its versions.
-#[derive(Debug, Clone, Args)]
-pub struct VersionArgs {
-    #[command(flatten)]
-    pub name: NameArgs,
-    /// The version: `latest`, a number, uid, label, `@alias` or `sha256:…`
-    #[arg(long, value_name = "VERSION", default_value = "latest")]
-    pub version: String,
-}
 
 /// Commands for every kind of unit.
 #[derive(Debug, Subcommand)]

@@ -1,0 +1,9 @@
+//! How commands are typed: help, names as plain arguments, second names of verbs, completions.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
+
+#[expect(dead_code, reason = "other tests use the rest")]
+mod common;
+#[path = "surface/completion.rs"]
+mod completion;
+#[path = "surface/typed.rs"]
+mod typed;
