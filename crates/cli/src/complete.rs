@@ -39,7 +39,9 @@ pub fn script(shell: Shell) -> Result<String> {
 }
 
 fn definition() -> Command {
-    with_names(Cli::definition(), &mut Vec::new())
+    // clap adds these two to every command, where they would be offered between names.
+    let root = Cli::definition().disable_help_flag(true).disable_version_flag(true);
+    with_names(root, &mut Vec::new())
 }
 
 /// Adds completers to every value that names something on the server.

@@ -29,7 +29,8 @@ pub fn add(root: Command) -> Command {
         "Run `milepost COMMAND --help` for help on a command,\nand `milepost --help` for the options of all commands.";
     let header = *root.get_styles().get_header();
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{{before-help}}{header}Options:{header:#}\n{{options}}{{after-help}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{{before-help}}{header}Options:{header:#}\n\
+         {{options}}{{after-help}}"
     );
     root.help_template(template).before_help(groups).after_help(end).override_usage("milepost [OPTIONS] <COMMAND>")
 }

@@ -72,9 +72,9 @@ fn visible(command: &Command) -> impl Iterator<Item = &Command> {
 
 fn errors() -> String {
     let mut page = "# Error codes\n\nEvery API error is `application/problem+json` with one of these codes. Codes are never renamed.\n\n\
-        With `-o json`, the command line prints an error as one line of JSON on stderr: `{\"code\": …, \"message\": …,\n\
-        \"hint\": …, \"causes\": […], \"blockers\": […], \"mistakes\": […], \"warnings\": […]}`. The code is one of these,\n\
-        or `usage` (exit code 2), `failed` or `cancelled`.\n\n".to_owned();
+        With `-o json`, the command line prints an error as one line of JSON on stderr, with `code`,\n\
+        `message`, `hint`, `causes`, `blockers`, `mistakes` and `warnings`. The code is one of these, or\n\
+        `usage` (exit code 2), `failed` or `cancelled`.\n\n".to_owned();
     page.push_str("| code | status |\n|---|---|\n");
     for code in milepost_model::Code::ALL {
         let _ = writeln!(page, "| `{}` | {} |", code.as_str(), code.class().status());
