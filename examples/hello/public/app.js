@@ -3,10 +3,27 @@ const at = (id) => document.getElementById(id)
 
 async function ask(path, versionId) {
   const response = await fetch(path)
-  at('release').textContent = response.headers.get('milepost-release') ?? 'unknown'
+  const release = response.headers.get('milepost-release') ?? 'unknown'
+  at('release').textContent = release
+  showReleases(release)
   at(versionId).textContent = response.headers.get('milepost-version') ?? 'unknown'
   if (!response.ok) throw new Error(`${path} answered ${response.status}`)
   return response.json()
+}
+
+// Links this release and the one that this browser saw before it. Works at the app's address on
+// this machine, `hello.localhost`: elsewhere the page cannot know where the domain begins.
+function showReleases(release) {
+  const [app, domain, ...more] = location.host.split('.')
+  if (!domain?.startsWith('localhost') || more.length > 0) return
+  const address = (name) => `${location.protocol}//${app}.${name}.${domain}/`
+  const seen = JSON.parse(localStorage.getItem('releases') ?? '[]').filter((name) => name !== release)
+  localStorage.setItem('releases', JSON.stringify([...seen, release].slice(-10)))
+  at('own').href = address(release)
+  at('releases').hidden = false
+  if (seen.length === 0) return
+  at('before').href = address(seen.at(-1))
+  at('with-before').hidden = false
 }
 
 async function greet() {
@@ -25,13 +42,13 @@ async function clocks() {
   at('clocks').replaceChildren(...lines)
 }
 
-const tell = (error) => { at('greeting').textContent = error.message }
+const showError = (error) => { at('greeting').textContent = error.message }
 
 at('who').addEventListener('submit', (event) => {
   event.preventDefault()
-  greet().catch(tell)
+  greet().catch(showError)
 })
 
-greet().catch(tell)
-clocks().catch(tell)
-setInterval(() => clocks().catch(tell), 5000)
+greet().catch(showError)
+clocks().catch(showError)
+setInterval(() => clocks().catch(showError), 5000)
