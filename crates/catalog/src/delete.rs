@@ -10,7 +10,7 @@ use milepost_model::event::EventKind;
 use milepost_model::pointer::Step;
 use milepost_model::release::LiveMode;
 use milepost_model::spec::PinRole;
-use milepost_model::{AppName, ChangeOutcome, Code, Refusal, Selector, UnitKind, UnitName};
+use milepost_model::{AppName, ChangeOutcome, Code, Refusal, Selector, UnitKind, UnitName, Warning};
 use serde_json::json;
 
 use crate::change::put::outcome as outcome_of;
@@ -135,6 +135,7 @@ pub(crate) async fn delete(
         left_out: Vec::new(),
         hand_edits: Vec::new(),
         warnings: Vec::new(),
+        notices: Vec::new(),
     };
     // Expires first, so that no active release ever holds a deleted version.
     for release in &expiring {
@@ -166,9 +167,9 @@ pub(crate) async fn delete(
             outcome.check = view.check.clone();
             outcome.release = Some(view);
             outcome.expired.extend(expired);
-            outcome.warnings.extend(unreleased);
+            outcome.notices.extend(unreleased);
             if work.app.live_mode == LiveMode::Pinned {
-                outcome.warnings.push(pinned_after_delete(work, &release.name, dry_run).await?);
+                outcome.notices.push(pinned_after_delete(work, &release.name, dry_run).await?);
             }
         }
     } else {
@@ -187,11 +188,9 @@ fn nothing_live(expiring: &[ReleaseRow]) -> Refusal {
 }
 
 /// Warns about changes that were kept without a release and go out with this one.
-async fn unreleased(work: &mut Work<'_>, seq: i64) -> Result<Option<String>> {
+async fn unreleased(work: &mut Work<'_>, seq: i64) -> Result<Option<Warning>> {
     let released = releases::newest_released(work.tx, work.app.id).await?;
-    let word =
-        "the new release also holds what was changed before it without a release; `milepost app list-version` shows it";
-    Ok((released < seq - 1).then(|| word.to_owned()))
+    Ok((released < seq - 1).then_some(Warning::HasUnreleasedChanges))
 }
 
 /// Collects the versions to delete: the selected ones, and for a package the function versions

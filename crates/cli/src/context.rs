@@ -12,6 +12,7 @@ use crate::args::Global;
 use crate::failure::{Failure, Result};
 use crate::folders::Terminal;
 use crate::output::Ui;
+use crate::phrase;
 
 pub use milepost_model::DEFAULT_APP;
 
@@ -55,7 +56,8 @@ impl<'a> Context<'a> {
     /// Sends a change. If the connection breaks before the response, retries once with the same
     /// idempotency key, so that the server applies the change once.
     pub async fn change(&self, change: &Change) -> Result<ChangeOutcome> {
-        Ok(Terminal::new(self).session().change(change).await?)
+        let outcome = Terminal::new(self).session().change(change).await?;
+        Ok(phrase::outcome(&self.app, outcome))
     }
 
     /// Whether [`Self::confirm`] will prompt.

@@ -220,12 +220,13 @@ impl From<ClientError> for Failure {
                 } else {
                     Kind::Failed
                 };
+                let hint = crate::phrase::of_problem(&problem);
                 Self {
                     kind,
                     message: trimmed(&problem.detail),
                     causes: Vec::new(),
                     blockers: problem.blockers,
-                    hint: problem.hint,
+                    hint,
                     code: Code::ALL.iter().copied().find(|code| code.as_str() == problem.code),
                     more: Box::default(),
                 }

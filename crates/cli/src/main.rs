@@ -12,6 +12,7 @@ mod context;
 mod failure;
 mod folders;
 mod output;
+mod phrase;
 mod serve;
 mod sources;
 mod test_hooks;

@@ -3,6 +3,7 @@
 
 use milepost_model::diff::UnitDiff;
 use milepost_model::pointer::Alias;
+use milepost_model::refusal::{Facts, Next, Warning, lenient, lenient_list};
 use milepost_model::release::{Live, Release};
 use milepost_model::snapshot::{AppObject, AppVersion};
 use milepost_model::tree::FileEntry;
@@ -59,6 +60,8 @@ pub struct SetPlan {
 pub struct PlanChanged {
     pub app: App,
     pub warnings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient_list")]
+    pub notices: Vec<Warning>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -136,6 +139,8 @@ pub struct Released {
     /// Releases that expired to make room.
     pub expired: Vec<String>,
     pub warnings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient_list")]
+    pub notices: Vec<Warning>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -303,6 +308,12 @@ pub struct Problem {
     pub hint: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blockers: Vec<String>,
+    /// What the caller can do, as data; `hint` says it in neutral words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient_list")]
+    pub next: Vec<Next>,
+    /// What `detail`, `hint` and `blockers` are made from.
+    #[serde(default, skip_serializing_if = "Facts::is_empty", deserialize_with = "lenient")]
+    pub facts: Box<Facts>,
 }
 
 /// Written by a running server to its data folder, so that the CLI on the same machine can find it.

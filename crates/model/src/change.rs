@@ -10,6 +10,7 @@ use crate::digest::Digest;
 use crate::kind::UnitKind;
 use crate::name::{Label, UnitName};
 use crate::plan::Reason;
+use crate::refusal::{Warning, lenient_list};
 use crate::release::Release;
 use crate::unit_put::Put;
 
@@ -160,7 +161,10 @@ pub struct ChangeOutcome {
     /// Units of this deployment that were changed by hand and that it reverts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hand_edits: Vec<HandEdit>,
+    /// The notices in neutral words. The server fills them in.
     pub warnings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient_list")]
+    pub notices: Vec<Warning>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

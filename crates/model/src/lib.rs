@@ -56,7 +56,7 @@ pub use kind::UnitKind;
 pub use name::{AliasName, AppName, DEFAULT_APP, GroupName, Label, NameError, TagName, UnitName};
 pub use quota::PlanName;
 pub use raw_json::RawJson;
-pub use refusal::{Code, Refusal};
+pub use refusal::{Code, Next, Refusal, Warning};
 pub use role::{Permission, Role};
 pub use selector::Selector;
 pub use spec::UnitSpec;

@@ -1,24 +1,64 @@
-//! Refusals: why a request was not carried out. The catalog, the API and the CLI share one closed
-//! list of codes, so that scripts can tell refusals apart and users read one sentence with the next
-//! step.
+//! Refusals: why a request was not carried out, as data. The code and the facts are for programs;
+//! each front end phrases the next steps (`docs/decisions/014-errors-are-data.md`).
+
+mod facts;
+mod next;
+mod sampled;
+mod warning;
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
+
+pub use facts::{Facts, Failing, Limit, Part, Use, User, UserKind};
+pub use next::{Field, Next, View};
+pub use warning::{OwnedUnit, ServedBy, Warning};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Refusal {
     pub code: Code,
-    /// A sentence for users, with names in backticks.
+    /// What is wrong, for people and logs: lower case, with the values in backticks. Names no
+    /// command and no option of a front end.
     pub message: String,
-    /// The next step.
+    /// What the caller can do, the best step first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<Next>,
+    #[serde(default, skip_serializing_if = "Facts::is_empty")]
+    pub facts: Box<Facts>,
+    // Until `server` builds no text of its own: remove both, with `hint`, `blockers` and `unknown`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Everything that blocks the request, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blockers: Vec<String>,
+}
+
+/// Data of a server that is newer than its client, for `deserialize_with`: what is not understood is
+/// replaced by its default and fails nothing.
+pub fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
+    let value = serde_json::Value::deserialize(from)?;
+    Ok(T::deserialize(value).unwrap_or_default())
+}
+
+/// Like [`lenient`], for each item of a list.
+pub fn lenient_list<'de, D: Deserializer<'de>, T: DeserializeOwned + FromNewer>(from: D) -> Result<Vec<T>, D::Error> {
+    let values = Vec::<serde_json::Value>::deserialize(from)?;
+    Ok(values.into_iter().map(|value| T::deserialize(value).unwrap_or(T::UNKNOWN)).collect())
+}
+
+/// An enum with a variant for what a newer server sends.
+pub trait FromNewer {
+    const UNKNOWN: Self;
+}
+
+impl FromNewer for Next {
+    const UNKNOWN: Self = Self::Unknown;
+}
+
+impl FromNewer for Warning {
+    const UNKNOWN: Self = Self::Unknown;
 }
 
 macro_rules! codes {
@@ -169,22 +209,109 @@ codes! {
 
 impl Refusal {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, blockers: Vec::new() }
+        Self {
+            code,
+            message: message.into(),
+            next: Vec::new(),
+            facts: Box::default(),
+            hint: None,
+            blockers: Vec::new(),
+        }
     }
 
+    /// Adds a step after those that are there.
+    #[must_use]
+    pub fn next(mut self, next: Next) -> Self {
+        self.next.push(next);
+        self
+    }
+
+    /// Adds a step that the caller takes by looking at something.
+    #[must_use]
+    pub fn see(self, view: View) -> Self {
+        self.next(Next::See { view })
+    }
+
+    /// Adds a correction of the request: a neutral sentence that holds for every front end.
+    #[must_use]
+    pub fn correct(self, how: impl Into<String>) -> Self {
+        self.next(Next::Correct { how: how.into() })
+    }
+
+    #[must_use]
+    pub fn users(mut self, users: Vec<User>) -> Self {
+        self.facts.users = users;
+        self
+    }
+
+    #[must_use]
+    pub fn missing(mut self, missing: Vec<String>) -> Self {
+        self.facts.missing = missing;
+        self
+    }
+
+    #[must_use]
+    pub fn parts(mut self, parts: Vec<Part>) -> Self {
+        self.facts.parts = parts;
+        self
+    }
+
+    #[must_use]
+    pub fn deleted(mut self, deleted: Vec<String>) -> Self {
+        self.facts.deleted = deleted;
+        self
+    }
+
+    #[must_use]
+    pub fn candidates(mut self, candidates: Vec<String>) -> Self {
+        self.facts.candidates = candidates;
+        self
+    }
+
+    #[must_use]
+    pub fn limit(mut self, bound: u64, asked: u64) -> Self {
+        self.facts.limit = Some(Limit { bound, asked });
+        self
+    }
+
+    #[must_use]
+    pub fn failing(mut self, part: Failing) -> Self {
+        self.facts.failing = Some(part);
+        self
+    }
+
+    /// Refuses an unknown name with the closest existing ones, or `otherwise` if none is close.
+    pub fn not_found(
+        code: Code,
+        message: impl Into<String>,
+        wanted: &str,
+        existing: &[String],
+        otherwise: impl IntoIterator<Item = Next>,
+    ) -> Self {
+        let mut refusal = Self::new(code, message);
+        let names = crate::suggest::closest(wanted, existing.iter().map(String::as_str));
+        if names.is_empty() {
+            refusal.next.extend(otherwise);
+            return refusal;
+        }
+        refusal.next(Next::DidYouMean { names })
+    }
+
+    /// Until `server` is converted: use `next`, `see` or `correct`.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
+    /// Until `server` is converted: use a builder of facts.
     #[must_use]
     pub fn blockers(mut self, blockers: Vec<String>) -> Self {
         self.blockers = blockers;
         self
     }
 
-    /// Refuses an unknown name and suggests the closest existing ones.
+    /// Until `server` is converted: use [`Refusal::not_found`].
     pub fn unknown(code: Code, message: impl Into<String>, wanted: &str, existing: &[String], otherwise: &str) -> Self {
         let near = crate::suggest::closest(wanted, existing.iter().map(String::as_str));
         let hint = if near.is_empty() {

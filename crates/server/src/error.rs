@@ -8,6 +8,8 @@ use milepost_catalog::CatalogError;
 use milepost_client::api::Problem;
 use milepost_model::{Code, Refusal};
 
+use crate::phrase;
+
 /// For refusals whose message already says what would be valid.
 const DEFAULT_HINT: &str = "the reference at /api/v1/docs describes every field";
 
@@ -72,7 +74,9 @@ pub(crate) fn internal(error: &(dyn std::error::Error + 'static)) -> ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let Refusal { code, message, hint, blockers } = self.0;
+        let hint = phrase::hint(&self.0);
+        let Refusal { code, message, next, facts, hint: told, mut blockers } = self.0;
+        blockers.extend(phrase::blockers(&facts));
         let status = StatusCode::from_u16(code.class().status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let problem = Problem {
             kind: "about:blank".to_owned(),
@@ -80,8 +84,10 @@ impl IntoResponse for ApiError {
             status: status.as_u16(),
             code: code.as_str().to_owned(),
             detail: message,
-            hint: hint.or_else(|| Some(DEFAULT_HINT.to_owned())),
+            hint: hint.or(told).or_else(|| Some(DEFAULT_HINT.to_owned())),
             blockers,
+            next,
+            facts,
         };
         let mut response = (status, axum::Json(problem)).into_response();
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

@@ -23,6 +23,7 @@ mod installs;
 mod keyring;
 mod logs;
 mod metrics;
+mod phrase;
 mod private;
 mod router;
 mod serving;

@@ -7,6 +7,7 @@ use milepost_model::base::HandEdit;
 use milepost_model::change::{Change, Declaration, Deployment, UnitAction, UnitKey};
 use milepost_model::event::EventKind;
 use milepost_model::plan::Reason;
+use milepost_model::refusal::{OwnedUnit, Warning};
 use milepost_model::{Code, Refusal, UnitKind, UnitName};
 use serde_json::json;
 
@@ -15,9 +16,6 @@ use crate::error::Result;
 use crate::tables::units::{Only, UnitRow};
 use crate::tables::{deployments, units, versions};
 use crate::work::Work;
-
-/// Maximum number of units that a warning names.
-const NAMED: usize = 5;
 
 /// A declared change, with the state of the app before its first put.
 pub(super) struct Declared<'c> {
@@ -182,9 +180,10 @@ impl Declared<'_> {
 
     fn warn(&self, draft: &mut Draft<'_>) {
         if !self.conflicts.is_empty() {
-            let of = self.conflicts.iter().map(|(key, owner)| format!("{key} (of {})", full_name(owner)));
-            let text = format!("deployment {} takes over from others: {}", self.deployment.name, list(of.collect()));
-            draft.warnings.push(text);
+            let owned =
+                |(key, owner): (&UnitKey, &Deployment)| OwnedUnit { unit: key.to_string(), owner: full_name(owner) };
+            let units = self.conflicts.iter().map(owned).collect();
+            draft.notices.push(Warning::TakesOver { deployment: self.deployment.name.clone(), units });
         }
         let differs = |key: &&UnitKey| {
             let outcome = draft.outcomes.iter().find(|unit| unit.kind == key.kind && unit.name == key.name);
@@ -193,9 +192,7 @@ impl Declared<'_> {
         let free = self.puts.iter().filter(|key| self.was_free(key));
         let adopted: Vec<String> = free.filter(differs).map(ToString::to_string).collect();
         if !adopted.is_empty() {
-            let text =
-                format!("deployment {} takes over what no deployment put: {}", self.deployment.name, list(adopted));
-            draft.warnings.push(text);
+            draft.notices.push(Warning::Adopts { deployment: self.deployment.name.clone(), units: adopted });
         }
     }
 
@@ -215,7 +212,7 @@ impl Declared<'_> {
         for key in unnamed {
             match key.kind {
                 UnitKind::Secret if !self.declaration.prune_secrets => {
-                    draft.warnings.push(format!("{key} is not named any more; kept (--prune-secrets removes it)"));
+                    draft.notices.push(Warning::SecretKept { name: key.name.to_string() });
                 }
                 UnitKind::Package | UnitKind::Secret => steps[1].push(key),
                 UnitKind::Environment => steps[2].push(key),
@@ -229,11 +226,10 @@ impl Declared<'_> {
         for (position, keys) in steps.into_iter().enumerate() {
             let needed = if position == 0 { Vec::new() } else { remove::needed(work, &keys).await? };
             for key in keys {
-                let by: Vec<String> =
+                let needed_by: Vec<String> =
                     needed.iter().filter(|(_, needed)| *needed == key).map(|(by, _)| by.to_string()).collect();
-                if !by.is_empty() {
-                    let verb = if by.len() == 1 { "needs" } else { "need" };
-                    draft.warnings.push(format!("{key} is not named any more; kept, because {} {verb} it", list(by)));
+                if !needed_by.is_empty() {
+                    draft.notices.push(Warning::UnitKept { unit: key.to_string(), needed_by });
                     continue;
                 }
                 remove::apply(work, draft, &key).await?;
@@ -242,11 +238,4 @@ impl Declared<'_> {
         }
         Ok(gone)
     }
-}
-
-fn list(mut names: Vec<String>) -> String {
-    let more = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
-    let names = names.join(", ");
-    if more == 0 { names } else { format!("{names} and {more} more") }
 }

@@ -22,7 +22,7 @@ use milepost_model::check::ReleaseCheck;
 use milepost_model::event::EventKind;
 use milepost_model::release::{LiveMode, Release};
 use milepost_model::unit_put::Put;
-use milepost_model::{AppName, ChangeOutcome, Code, Digest, Refusal, UnitKind, UnitName};
+use milepost_model::{AppName, ChangeOutcome, Code, Digest, Refusal, UnitKind, UnitName, Warning};
 use serde_json::json;
 
 use crate::db::Ending;
@@ -77,7 +77,7 @@ pub(crate) struct Draft<'a> {
     /// Versions of environments that are known to run.
     pub running: BTreeSet<i64>,
     pub outcomes: Vec<UnitOutcome>,
-    pub warnings: Vec<String>,
+    pub notices: Vec<Warning>,
 }
 
 impl Draft<'_> {
@@ -138,7 +138,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
         hand_edits: Vec::new(),
         running: BTreeSet::new(),
         outcomes: Vec::new(),
-        warnings: Vec::new(),
+        notices: Vec::new(),
     };
     let on_live = on_live::begin(work, change, seq).await?;
     draft.heads = on_live.as_ref().map(OnLive::heads).unwrap_or_default();
@@ -221,6 +221,7 @@ async fn finish(
         left_out: Vec::new(),
         hand_edits: draft.hand_edits,
         warnings: Vec::new(),
+        notices: Vec::new(),
     };
     if changed {
         let message = match &on_live {
@@ -250,9 +251,9 @@ async fn finish(
             }
             outcome.expired = expired;
             let live_stays = pinned && on_live.is_none();
-            draft.warnings.extend(open_doors::warnings(work, &outcome.versions, &release, live_stays).await?);
+            draft.notices.extend(open_doors::warnings(work, &outcome.versions, &release, live_stays).await?);
             if live_stays {
-                draft.warnings.push(pinned_warning(work, &release.name, change.dry_run).await?);
+                draft.notices.push(pinned_warning(work, &release.name, change.dry_run).await?);
             }
         }
     } else if let Some(on_live) = on_live {
@@ -260,13 +261,13 @@ async fn finish(
         outcome.taken_over.clear();
     } else if work.app.head_seq > 0 {
         outcome.app_version = Some(app_versions::get(work.tx, work.app.id, work.app.head_seq).await?.uid);
-        draft.warnings.extend(not_live_warning(work).await?);
+        draft.notices.extend(not_live_warning(work).await?);
         if let Some(release) = held_back(work).await? {
             outcome.check = release.check.clone();
             outcome.release = Some(release);
         }
     }
-    outcome.warnings = draft.warnings;
+    outcome.notices = draft.notices;
     Ok(outcome)
 }
 

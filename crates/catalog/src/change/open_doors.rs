@@ -4,15 +4,13 @@ use milepost_model::UnitKind;
 use milepost_model::UnitSpec;
 use milepost_model::change::{UnitAction, UnitOutcome};
 use milepost_model::plan::Reason;
+use milepost_model::refusal::{ServedBy, Warning};
 use milepost_model::spec::FunctionPermission;
 
 use crate::error::Result;
 use crate::tables::releases::{self, ReleaseRow};
 use crate::tables::{contents, units, versions};
 use crate::work::Work;
-
-/// Maximum number of releases that a warning names.
-const NAMED: usize = 5;
 
 /// Returns a warning for each function that became stricter but that active releases older than
 /// `new` still serve with the old permission. `live_stays` says that live does not move to `new`.
@@ -21,13 +19,13 @@ pub(super) async fn warnings(
     outcomes: &[UnitOutcome],
     new: &ReleaseRow,
     live_stays: bool,
-) -> Result<Vec<String>> {
+) -> Result<Vec<Warning>> {
     let mut found = Vec::new();
     let updated = outcomes.iter().filter(|unit| unit.kind == UnitKind::Function && unit.action == UnitAction::Updated);
     for outcome in updated.filter(|unit| unit.reasons.iter().any(is_permission)) {
         let Some(unit) = units::find(work.tx, work.app.id, outcome.kind, &outcome.name).await? else { continue };
         let Some(now) = permission(work, unit.current_version_id).await? else { continue };
-        let (mut names, mut loosest) = (Vec::new(), now);
+        let (mut served, mut loosest) = (Vec::new(), now);
         for (version, release) in releases::names_by_version(work.tx, work.app.id, unit.id).await? {
             let Some(then) = permission(work, Some(version)).await? else { continue };
             if release == new.name || openness(then) <= openness(now) {
@@ -36,33 +34,20 @@ pub(super) async fn warnings(
             let Some(row) = releases::find_by_name(work.tx, work.app.id, &release).await? else { continue };
             let routes = contents::routes_at(work.tx, work.app.id, row.app_seq).await?;
             if routes.iter().any(|route| route.target.function == outcome.name) {
-                names.push(if live_stays && work.app.live_release_id == Some(row.id) {
-                    format!("{release} (live)")
-                } else {
-                    release
-                });
+                let live = live_stays && work.app.live_release_id == Some(row.id);
+                served.push(ServedBy { release, live });
                 loosest = if openness(then) > openness(loosest) { then } else { loosest };
             }
         }
-        if !names.is_empty() {
-            found.push(warning(outcome, loosest, &names));
+        if !served.is_empty() {
+            found.push(Warning::StillServed {
+                function: outcome.name.to_string(),
+                without_token: loosest == FunctionPermission::Public,
+                releases: served,
+            });
         }
     }
     Ok(found)
-}
-
-fn warning(outcome: &UnitOutcome, loosest: FunctionPermission, names: &[String]) -> String {
-    let (releases, serve) = if names.len() == 1 { ("1 older release", "serves") } else { ("older releases", "serve") };
-    let count = if names.len() == 1 { String::new() } else { format!("{} ", names.len()) };
-    let how = if loosest == FunctionPermission::Public { "without a token" } else { "to callers with a token" };
-    let more = names.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let named = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    format!(
-        "function {} is less open now, but {count}{releases} still {serve} it {how}: {named}{more}. Expire each with \
-         `milepost release expire RELEASE`",
-        outcome.name
-    )
 }
 
 fn is_permission(reason: &Reason) -> bool {

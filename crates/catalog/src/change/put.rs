@@ -5,7 +5,7 @@ use milepost_model::change::{UnitAction, UnitOutcome};
 use milepost_model::event::EventKind;
 use milepost_model::plan::{Reason, reasons};
 use milepost_model::unit_put::{Put, PutOnly};
-use milepost_model::{Code, Label, Refusal, Selector, UnitKind, UnitName, UnitPut, UnitSpec};
+use milepost_model::{Code, Label, Refusal, Selector, UnitKind, UnitName, UnitPut, UnitSpec, Warning};
 use serde_json::json;
 
 use super::{Draft, on_live, secrets, specs};
@@ -124,12 +124,8 @@ async fn keep(
     join_group(work, put, unit, version).await?;
     let described = put.description.as_ref().filter(|text| **text != version.description);
     if described.is_some() && put.only == Some(PutOnly::Existing) {
-        let (key, number) = (unit.key(), version.number);
-        draft.warnings.push(format!(
-            "no version was made, so the description was not used; `milepost {} version describe --name {} --version {number} \
-             --description TEXT` edits that of {key} version {number}",
-            unit.kind, unit.name
-        ));
+        let (name, version) = (unit.name.to_string(), version.number);
+        draft.notices.push(Warning::DescriptionUnused { kind: unit.kind, name, version });
     }
     Ok(())
 }
@@ -216,11 +212,8 @@ async fn choose_uid(
     if versions::find_by_uid(work.tx, unit.id, adopted).await?.is_none() {
         return Ok(adopted.to_owned());
     }
-    draft.warnings.push(format!(
-        "{} already has a version with uid {adopted}; the new one has uid {}",
-        unit.key(),
-        draft.uid
-    ));
+    let (unit, uid) = (unit.key().to_string(), adopted.to_owned());
+    draft.notices.push(Warning::UidTaken { unit, uid, new: draft.uid.clone() });
     Ok(draft.uid.clone())
 }
 
@@ -254,10 +247,8 @@ async fn check_label(work: &mut Work<'_>, draft: &mut Draft<'_>, unit: &UnitRow,
     if let Some(latest) = &latest
         && label.precedes(latest)
     {
-        draft.warnings.push(format!(
-            "`{label}` is lower than `{latest}`, yet it is now the latest version of {}: latest is the version made last",
-            unit.key()
-        ));
+        let (label, highest) = (label.to_string(), latest.to_string());
+        draft.notices.push(Warning::LowerLabel { label, highest, unit: unit.key().to_string() });
     }
     Ok(())
 }

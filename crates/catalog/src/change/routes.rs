@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use milepost_model::change::{UnitAction, UnitKey};
 use milepost_model::route_path::Overlaps;
-use milepost_model::{Code, Refusal, UnitKind, UnitName};
+use milepost_model::{Code, Refusal, UnitKind, UnitName, Warning};
 
 use super::Draft;
 use crate::error::Result;
@@ -27,17 +27,14 @@ pub(super) async fn check(work: &mut Work<'_>, draft: &mut Draft<'_>) -> Result<
         check_host(work, key, &route.host)?;
     }
     let mut overlaps = Overlaps::default();
-    let mut warnings = Vec::new();
+    let mut notices = Vec::new();
     for (key, route) in &routes {
         let Some(first) = overlaps.add(route.answered(), key) else { continue };
         if put.contains(&key.name) || put.contains(&first.name) {
-            warnings.push(format!(
-                "{key} answers requests that {first} answers too, and only one of them is asked; remove one, or give one \
-                 another path, method or host"
-            ));
+            notices.push(Warning::RoutesOverlap { route: key.to_string(), other: first.to_string() });
         }
     }
-    draft.warnings.extend(warnings);
+    draft.notices.extend(notices);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 
 use milepost_model::spec::{EnvironmentSpec, PackageSpec, Pin, PinRole, SecretSpec};
 use milepost_model::unit_put::{PackagePut, Put, TargetPut, VersionRef, check_static, check_variables};
-use milepost_model::{Code, Refusal, UnitKind, UnitName, UnitPut, UnitSpec};
+use milepost_model::{Code, Refusal, UnitKind, UnitName, UnitPut, UnitSpec, Warning};
 
 use super::{Draft, builds};
 use crate::error::{CatalogError, Result};
@@ -252,7 +252,8 @@ async fn warn_of_missing_secrets(
     for secret in secrets {
         let unit = units::find(work.tx, work.app.id, UnitKind::Secret, secret).await?;
         if unit.is_none_or(|unit| unit.current_version_id.is_none()) {
-            draft.warnings.push(format!("function {function} wants the secret {secret}, which is not set; `milepost secret set {secret}` sets it"));
+            let (function, secret) = (function.to_string(), secret.to_string());
+            draft.notices.push(Warning::SecretNotSet { function, secret });
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use milepost_model::check::{CheckState, FunctionCheck};
 use milepost_model::release::{Release, ReleaseState};
-use milepost_model::{AppName, Timestamp};
+use milepost_model::{AppName, Timestamp, Warning};
 
 use crate::checking::{self, Ending as CheckEnding};
 use crate::db::{Ending, Tx};
@@ -32,7 +32,7 @@ pub struct Checked {
     pub release: Release,
     /// Releases that expired to make room when it passed.
     pub expired: Vec<String>,
-    pub warnings: Vec<String>,
+    pub notices: Vec<Warning>,
 }
 
 /// The outcome of settling a check.
@@ -210,13 +210,9 @@ async fn checked(tx: &mut Tx, app: &apps::AppRow, row: &ReleaseRow) -> Result<Ch
         CheckState::None => Report::default(),
         _ => release_checks::get(tx, row.id).await?.report,
     };
-    let mut warnings = Vec::new();
+    let mut notices = Vec::new();
     if report.lost_pin && !release.live {
-        warnings.push(format!(
-            "live was moved while this change was checked, so users do not get it. Repeat the command with `--on live` to add \
-             it to what is live; `milepost release live {0}` puts release {0} live as it is",
-            row.name
-        ));
+        notices.push(Warning::LiveMovedMeanwhile { release: row.name.clone() });
     }
-    Ok(Checked { release, expired: report.expired, warnings })
+    Ok(Checked { release, expired: report.expired, notices })
 }

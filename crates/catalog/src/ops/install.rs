@@ -256,7 +256,7 @@ async fn forget_pin(work: &mut Work<'_>, outcome: &mut ChangeOutcome) -> Result<
         Some(release) if outcome.changed => Some(change::pinned_warning(work, &release.id, false).await?),
         _ => change::not_live_warning(work).await?,
     };
-    outcome.warnings.retain(|warning| Some(warning) != told.as_ref());
+    outcome.notices.retain(|warning| Some(warning) != told.as_ref());
     Ok(())
 }
 

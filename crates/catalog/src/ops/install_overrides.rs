@@ -3,7 +3,7 @@
 use milepost_model::change::Change;
 use milepost_model::channel::artifact;
 use milepost_model::unit_put::{ConfigPut, Put};
-use milepost_model::{UnitKind, UnitName, UnitPut, UnitSpec};
+use milepost_model::{UnitKind, UnitName, UnitPut, UnitSpec, Warning};
 use serde_json::{Map, Value, json};
 
 use crate::change::{self, ChangeInput};
@@ -20,7 +20,7 @@ pub(super) async fn override_now(
     row: &mut InstallRow,
     before: &Value,
     patch: &Value,
-) -> Result<Vec<String>> {
+) -> Result<Vec<Warning>> {
     // While a rollback holds an upgrade back, the app's head may be another published version than
     // the installed one.
     let author = installs::config_at(work.tx, work.app.id, work.app.head_seq).await?;
@@ -60,18 +60,14 @@ pub(super) async fn override_now(
             row.app_seq = work.app.head_seq;
         }
     }
-    let (mut warnings, mut names) = (outcome.warnings, Vec::new());
+    let (mut notices, mut keys) = (outcome.notices, Vec::new());
     if author.is_none() {
-        taken_away(&now, "", &mut names);
+        taken_away(&now, "", &mut keys);
     }
-    if !names.is_empty() {
-        warnings.push(format!(
-            "no longer overridden: {}; what the author has there comes back with the next upgrade, and until then the \
-             configuration has nothing there",
-            names.join(", ")
-        ));
+    if !keys.is_empty() {
+        notices.push(Warning::OverridesEnd { keys });
     }
-    Ok(warnings)
+    Ok(notices)
 }
 
 /// Returns the app's current configuration.

@@ -5,7 +5,7 @@ use milepost_model::event::EventKind;
 use milepost_model::install::{
     Health, HoldInstall, Install, InstallChange, LiftInstall, SettingsError, no_health_function,
 };
-use milepost_model::{AppName, Code, Refusal, UnitKind};
+use milepost_model::{AppName, Code, Refusal, UnitKind, Warning};
 use serde_json::json;
 
 use super::install::{INSTALL_DEPLOYMENT, looked_at, not_installed, subject};
@@ -26,14 +26,14 @@ impl Catalog {
         app: &AppName,
         actor: &str,
         change: InstallChange,
-    ) -> Result<(Install, Vec<String>)> {
+    ) -> Result<(Install, Vec<Warning>)> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let mut row = locked(work).await?;
                 let before = json!(row.settings);
                 let (key, health) = (row.settings.key.clone(), row.settings.health.clone());
                 let overrides = row.settings.overrides.clone();
-                let mut warnings = Vec::new();
+                let mut notices = Vec::new();
                 row.settings = row.settings.changed(&change).map_err(|error| wrong(&error))?;
                 if row.settings.key != key {
                     check_key(&row)?;
@@ -44,7 +44,7 @@ impl Catalog {
                     check_health(work, &row).await?;
                 }
                 if let Some(patch) = &change.overrides {
-                    warnings = override_now(work, &mut row, &overrides, patch).await?;
+                    notices = override_now(work, &mut row, &overrides, patch).await?;
                 }
                 if before != json!(row.settings) {
                     row.plan = None;
@@ -53,7 +53,7 @@ impl Catalog {
                     let after = Some(json!(row.settings));
                     work.event(EventKind::InstallChanged, &subject(&row), Some(before), after);
                 }
-                Ok((install_view(work.tx, &work.app, row).await?, warnings))
+                Ok((install_view(work.tx, &work.app, row).await?, notices))
             })
         })
         .await

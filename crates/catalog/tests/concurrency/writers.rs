@@ -87,7 +87,7 @@ pub async fn concurrent_changes_of_two_deployments_both_land(t: Arc<Fixture>) {
     })
     .await
     .concat();
-    assert!(outcomes.iter().all(|outcome| outcome.changed && outcome.warnings.is_empty()));
+    assert!(outcomes.iter().all(|outcome| outcome.changed && outcome.notices.is_empty()));
     assert_eq!(t.count("app_versions").await, WRITERS * CHANGES);
     // The result is the last change of each folder, complete, and nothing of earlier changes.
     for folder in ["even", "odd"] {

@@ -100,7 +100,7 @@ async fn a_package_gets_the_result_of_its_build(t: &Fixture) {
     let source = t.tree("source").await;
     let build = built(t, source, "make", "one").await;
     let outcome = t.put([source_package("code", source, "make"), function_on("hello", "code")]).await;
-    assert!(outcome.changed && outcome.builds.is_empty() && outcome.warnings.is_empty(), "{outcome:?}");
+    assert!(outcome.changed && outcome.builds.is_empty() && outcome.notices.is_empty(), "{outcome:?}");
     let spec = package_spec(t).await;
     assert_eq!((&spec["source"], &spec["deployment"]), (&json!(source), &json!(build.deployment)));
     assert_eq!(spec["buildLog"], json!(build.log));

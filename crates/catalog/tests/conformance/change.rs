@@ -1,7 +1,7 @@
 use milepost_model::change::{Change, UnitAction, UnitKey};
 use milepost_model::plan::Reason;
 use milepost_model::unit_put::{FunctionPut, Put, PutOnly};
-use milepost_model::{Code, GitFacts, PlanName, UnitKind, UnitPut};
+use milepost_model::{Code, GitFacts, PlanName, UnitKind, UnitPut, Warning};
 
 use crate::common::*;
 
@@ -41,7 +41,7 @@ async fn equal_content_makes_no_version(t: &Fixture) {
     let second = t.deploy("hello", "one").await;
     assert!(!second.changed);
     assert_eq!(second.app_version, first.app_version);
-    assert!(second.release.is_none() && second.warnings.is_empty());
+    assert!(second.release.is_none() && second.notices.is_empty());
     assert!(second.versions.iter().all(|unit| unit.action == UnitAction::Unchanged && unit.number == Some(1)));
     assert_eq!(t.rows().await, before);
 }
@@ -97,7 +97,7 @@ async fn a_function_takes_the_uid_of_its_package_when_asked(t: &Fixture) {
 
     let again = t.put([function_with("hello", put).forced()]).await;
     assert_eq!(again.versions[0].uid, again.app_version);
-    assert!(again.warnings[0].contains(&made), "{:?}", again.warnings);
+    assert!(matches!(&again.notices[..], [Warning::UidTaken { uid, .. }] if *uid == made), "{:?}", again.notices);
 }
 
 async fn a_built_in_environment_joins_the_app_on_first_use(t: &Fixture) {
@@ -185,16 +185,16 @@ async fn overlapping_routes_are_reported_by_the_change_that_makes_them(t: &Fixtu
     t.deploy("hello", "one").await;
     t.put([route("GET /x/{a}", "hello", "latest"), route("GET /y", "hello", "latest")]).await;
     let second = t.put([route("GET /x/{b}", "hello", "latest")]).await;
-    assert_eq!(second.warnings.len(), 1, "{:?}", second.warnings);
-    assert!(second.warnings[0].starts_with("route GET /x/{b} answers requests that route GET /x/{a} answers too"));
+    let (route_b, route_a) = ("route GET /x/{b}".to_owned(), "route GET /x/{a}".to_owned());
+    assert_eq!(second.notices, [Warning::RoutesOverlap { route: route_b, other: route_a }]);
     // The overlap was reported before, and this change does not concern it.
-    assert!(t.put([route("GET /z", "hello", "latest")]).await.warnings.is_empty());
+    assert!(t.put([route("GET /z", "hello", "latest")]).await.notices.is_empty());
     // One route replaces the other.
     t.remove(UnitKind::Route, "GET /x/{b}").await.unwrap();
     let removes = vec![UnitKey { kind: UnitKind::Route, name: "GET /x/{a}".parse().unwrap() }];
     let puts = vec![route("GET /x/{c}", "hello", "latest")];
     let taken_over = t.send(Change { removes, ..change(puts) }).await.unwrap();
-    assert!(taken_over.changed && taken_over.warnings.is_empty(), "{:?}", taken_over.warnings);
+    assert!(taken_over.changed && taken_over.notices.is_empty(), "{:?}", taken_over.notices);
 }
 
 async fn a_route_for_a_foreign_host_is_rejected_but_an_old_one_blocks_nothing(t: &Fixture) {

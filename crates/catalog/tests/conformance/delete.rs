@@ -1,7 +1,7 @@
 use milepost_catalog::{LiveTarget, RollbackInput, VersionsToDelete};
 use milepost_model::change::{Change, UnitAction};
 use milepost_model::release::ReleaseState;
-use milepost_model::{Code, UnitKind};
+use milepost_model::{Code, UnitKind, Warning};
 
 use crate::common::*;
 
@@ -190,15 +190,17 @@ async fn deleting_a_live_version_warns_of_unreleased_changes(t: &Fixture) {
     assert!(outcome.release.is_none());
     let outcome = t.delete(FUNCTION, "hello", "2").await.unwrap();
     assert!(outcome.release.unwrap().live);
-    assert!(outcome.warnings[0].contains("without a release"), "{:?}", outcome.warnings);
-    assert!(t.delete(FUNCTION, "hello", "1").await.unwrap().warnings.is_empty());
+    assert_eq!(outcome.notices, [Warning::HasUnreleasedChanges]);
+    assert!(t.delete(FUNCTION, "hello", "1").await.unwrap().notices.is_empty());
 }
 
 async fn a_delete_warns_that_a_pinned_live_stays(t: &Fixture) {
     let releases = deploy(t, &["one", "two"]).await;
     t.catalog.rollback(&t.app, "x", RollbackInput { to: None, why: String::new(), dry_run: false }).await.unwrap();
     let outcome = t.delete(FUNCTION, "hello", "2").await.unwrap();
-    assert!(outcome.warnings[0].contains(&releases[0]), "{:?}", outcome.warnings);
+    let release = outcome.release.unwrap().id;
+    let live = Some(releases[0].clone());
+    assert_eq!(outcome.notices, [Warning::NewReleaseNotLive { live, release, planned: false }]);
     assert_eq!(t.live_id().await, releases[0]);
 }
 

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use milepost_model::change::{Change, Declaration, UnitAction};
+use milepost_model::refusal::OwnedUnit;
 use milepost_model::unit_put::FunctionPut;
-use milepost_model::{ChangeOutcome, Code, UnitKind, UnitPut};
+use milepost_model::{ChangeOutcome, Code, UnitKind, UnitPut, Warning};
 
 use crate::common::*;
 
@@ -43,7 +44,7 @@ async fn units_that_are_no_longer_declared_are_removed(t: &Fixture) {
         config("a", 1),
     ];
     let first = t.send(declared("a", all)).await.unwrap();
-    assert!(first.warnings.is_empty(), "{:?}", first.warnings);
+    assert!(first.notices.is_empty(), "{:?}", first.notices);
     let second = t.send(declared("a", [package("code", tree), function_on("bar", "code")])).await.unwrap();
     // Dependents go before what they depend on.
     let gone = ["timer nightly", "route GET /foo", "static /s", "function foo", "config config"];
@@ -59,7 +60,7 @@ async fn an_empty_declaration_removes_everything_it_owns(t: &Fixture) {
     t.send(declared("a", puts)).await.unwrap();
     let all = with(declared("a", []), |declaration| declaration.prune_secrets = true);
     let outcome = t.send(all).await.unwrap();
-    assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+    assert!(outcome.notices.is_empty(), "{:?}", outcome.notices);
     // The built-in environment joined by itself and has no owner.
     assert_eq!(t.present().await, ["environment python"]);
     assert!(t.catalog.deployment_list(&t.app).await.unwrap().is_empty());
@@ -114,7 +115,8 @@ async fn units_of_another_deployment_are_taken_over_when_allowed(t: &Fixture) {
     let take = with(declared("b", [secret("S", "x")]), |declaration| declaration.allow_conflicts = true);
     let outcome = t.send(take).await.unwrap();
     assert!(!outcome.changed);
-    assert_eq!(outcome.warnings, ["deployment folder b takes over from others: secret S (of folder a (a))"]);
+    let units = vec![OwnedUnit { unit: "secret S".to_owned(), owner: "folder a (a)".to_owned() }];
+    assert_eq!(outcome.notices, [Warning::TakesOver { deployment: "folder b".to_owned(), units }]);
     assert_eq!(t.owners().await, owned(&[("config", "a"), ("secret S", "b")]));
     let events = t.events().await;
     let event = events.iter().find(|event| event.kind == "unit.taken-over").unwrap();
@@ -129,13 +131,14 @@ async fn units_of_another_deployment_are_taken_over_when_allowed(t: &Fixture) {
 async fn units_of_no_deployment_are_taken_over_with_a_warning_if_they_differ(t: &Fixture) {
     t.put([config("a", 1), secret("SAME", "x"), secret("OTHER", "x")]).await;
     let same = t.send(declared("a", [secret("SAME", "x")])).await.unwrap();
-    assert!(!same.changed && same.warnings.is_empty(), "{same:?}");
+    assert!(!same.changed && same.notices.is_empty(), "{same:?}");
     // Ownership alone makes no version, but is stored.
     assert_eq!(t.owners().await, owned(&[("secret SAME", "a")]));
     assert_eq!(t.count("app_versions").await, 1);
     let puts = [config("a", 2), secret("SAME", "x"), secret("OTHER", "y"), secret("NEW", "z")];
     let outcome = t.send(declared("a", puts.clone())).await.unwrap();
-    assert_eq!(outcome.warnings, ["deployment folder a takes over what no deployment put: secret OTHER, config"]);
+    let units = vec!["secret OTHER".to_owned(), "config".to_owned()];
+    assert_eq!(outcome.notices, [Warning::Adopts { deployment: "folder a".to_owned(), units }]);
     let taken: Vec<String> = t
         .events()
         .await
@@ -145,7 +148,7 @@ async fn units_of_no_deployment_are_taken_over_with_a_warning_if_they_differ(t: 
         .collect();
     assert_eq!(taken, ["secret SAME", "secret OTHER", "config"]);
     let again = t.send(declared("a", puts)).await.unwrap();
-    assert!(!again.changed && again.warnings.is_empty());
+    assert!(!again.changed && again.notices.is_empty());
 }
 
 async fn manual_edits_are_reported_before_they_are_undone(t: &Fixture) {
@@ -183,7 +186,7 @@ async fn a_dry_run_changes_no_ownership(t: &Fixture) {
     t.put([config("a", 1)]).await;
     let before = t.rows().await;
     let planned = t.send(Change { dry_run: true, ..declared("a", [config("a", 2)]) }).await.unwrap();
-    assert_eq!(planned.warnings.len(), 1);
+    assert_eq!(planned.notices.len(), 1);
     assert_eq!((t.rows().await, t.owners().await), (before, BTreeMap::new()));
 }
 
@@ -197,7 +200,7 @@ async fn a_manual_change_keeps_the_owner_of_a_unit(t: &Fixture) {
     assert_eq!(t.owners().await, owned(&[("secret S", "a")]));
     t.remove(UnitKind::Config, "config").await.unwrap();
     let outcome = t.send(declared("b", [config("a", 3)])).await.unwrap();
-    assert!(outcome.warnings.is_empty());
+    assert!(outcome.notices.is_empty());
     assert_eq!(t.owners().await, owned(&[("config", "b"), ("secret S", "a")]));
 }
 
@@ -215,11 +218,11 @@ async fn claims_take_only_units_without_an_owner(t: &Fixture) {
     let claims = ["FREE", "THEIRS", "NOWHERE"].map(|name| key(UnitKind::Secret, name)).to_vec();
     let claiming = with(declared("a", [config("a", 1)]), |declaration| declaration.claims = claims);
     let outcome = t.send(claiming.clone()).await.unwrap();
-    assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+    assert!(outcome.notices.is_empty(), "{:?}", outcome.notices);
     assert_eq!(t.owners().await, owned(&[("config", "a"), ("secret FREE", "a"), ("secret THEIRS", "b")]));
     // A claimed secret counts as declared.
     let again = t.send(with(claiming, |declaration| declaration.prune_secrets = true)).await.unwrap();
-    assert!(!again.changed && again.warnings.is_empty());
+    assert!(!again.changed && again.notices.is_empty());
 }
 
 async fn a_claim_of_a_unit_that_the_change_removes_is_ignored(t: &Fixture) {
@@ -236,9 +239,9 @@ async fn secrets_are_pruned_only_when_asked(t: &Fixture) {
     t.send(with(declared("a", []), |declaration| declaration.claims = claims)).await.unwrap();
     let kept = t.send(declared("a", [])).await.unwrap();
     assert!(!kept.changed);
-    assert_eq!(kept.warnings, ["secret S is not named any more; kept (--prune-secrets removes it)"]);
+    assert_eq!(kept.notices, [Warning::SecretKept { name: "S".to_owned() }]);
     let pruned = t.send(with(declared("a", []), |declaration| declaration.prune_secrets = true)).await.unwrap();
-    assert_eq!((removed(&pruned), pruned.warnings.len()), (vec!["secret S".to_owned()], 0));
+    assert_eq!((removed(&pruned), pruned.notices.len()), (vec!["secret S".to_owned()], 0));
 }
 
 async fn a_secret_claimed_before_it_was_set_is_pruned_when_asked(t: &Fixture) {
@@ -258,7 +261,7 @@ async fn a_secret_claimed_before_it_was_set_is_pruned_when_asked(t: &Fixture) {
     t.put([secret("S", "x"), secret("T", "x")]).await;
     assert_eq!(t.owners().await, owned(&[("secret S", "a")]));
     let kept = t.send(declared("a", [])).await.unwrap();
-    assert_eq!(kept.warnings, ["secret S is not named any more; kept (--prune-secrets removes it)"]);
+    assert_eq!(kept.notices, [Warning::SecretKept { name: "S".to_owned() }]);
     let pruned = t.send(with(declared("a", []), |declaration| declaration.prune_secrets = true)).await.unwrap();
     assert_eq!(removed(&pruned), ["secret S"]);
     assert_eq!(t.present().await, ["secret T"]);
@@ -290,12 +293,16 @@ async fn units_that_others_need_are_kept_with_a_warning(t: &Fixture) {
     let all = || with(declared("a", []), |declaration| declaration.prune_secrets = true);
     let outcome = t.send(all()).await.unwrap();
     assert_eq!(removed(&outcome), ["function fa"]);
-    let warnings = [
-        "secret S is not named any more; kept, because function fb needs it",
-        "package shared is not named any more; kept, because function fb needs it",
-        "environment mine is not named any more; kept, because package shared, function fb need it",
+    let kept = |unit: &str, needed_by: &[&str]| Warning::UnitKept {
+        unit: unit.to_owned(),
+        needed_by: needed_by.iter().copied().map(str::to_owned).collect(),
+    };
+    let notices = [
+        kept("secret S", &["function fb"]),
+        kept("package shared", &["function fb"]),
+        kept("environment mine", &["package shared", "function fb"]),
     ];
-    assert_eq!(outcome.warnings, warnings);
+    assert_eq!(outcome.notices, notices);
     // They are removed once nothing needs them.
     t.send(declared("b", [])).await.unwrap();
     let outcome = t.send(all()).await.unwrap();
@@ -345,7 +352,7 @@ async fn a_deleted_app_leaves_no_deployments(t: &Fixture) {
     t.catalog.app_delete(&t.app, "ann").await.unwrap();
     assert_eq!(t.count("deployments").await, 0);
     t.catalog.app_create(&t.app, milepost_model::PlanName::Standard, "ann").await.unwrap();
-    assert!(t.send(declared("b", [config("a", 1)])).await.unwrap().warnings.is_empty());
+    assert!(t.send(declared("b", [config("a", 1)])).await.unwrap().notices.is_empty());
 }
 
 async fn manual_removals_are_reported_before_they_are_undone(t: &Fixture) {

@@ -1,7 +1,7 @@
 //! Groups and tokens.
 
 use milepost_model::unit_put::{FunctionPut, PutOnly};
-use milepost_model::{Code, Digest, GroupName, Role, UnitKind};
+use milepost_model::{Code, Digest, GroupName, Role, UnitKind, Warning};
 
 use crate::common::*;
 
@@ -34,7 +34,8 @@ async fn an_unchanged_version_joins_the_group_and_keeps_its_description(t: &Fixt
     };
     let outcome = t.put([described("spring")]).await;
     assert!(!outcome.changed);
-    assert!(outcome.warnings[0].contains("version describe --name hello --version 1"), "{:?}", outcome.warnings);
+    let unused = Warning::DescriptionUnused { kind: UnitKind::Function, name: "hello".to_owned(), version: 1 };
+    assert_eq!(outcome.notices, [unused]);
     let version = t.version(UnitKind::Function, "hello", "1").await.unwrap();
     assert_eq!((version.groups, version.description.as_str()), (vec![name("spring")], ""));
     let joined = async || t.events().await.iter().filter(|event| event.kind == "group.changed").count();

@@ -219,7 +219,7 @@ async fn settings_are_changed_as_a_whole_and_overrides_at_once(t: &Fixture) {
         ..InstallChange::default()
     };
     let (install, warnings) = t.catalog.install_change(&t.app, "liz", change).await.unwrap();
-    assert_eq!(warnings, Vec::<String>::new());
+    assert_eq!(warnings, []);
     assert_eq!((install.settings.poll_s, install.changed_by_hand.len()), (60, 0));
     let found = t.version(milepost_model::UnitKind::Config, "config", "latest").await.unwrap();
     assert_eq!(found.spec["document"], json!({ "n": 1, "mail": { "from": "me" } }));

@@ -1,7 +1,7 @@
 use milepost_catalog::{CatalogError, LiveTarget, Rollback, RollbackInput};
 use milepost_model::change::Change;
 use milepost_model::release::{Live, LiveMode};
-use milepost_model::{Code, PlanName, UnitKind};
+use milepost_model::{Code, PlanName, UnitKind, Warning};
 
 use crate::common::*;
 
@@ -29,7 +29,8 @@ async fn live_follows_until_pinned_and_follows_again_on_request(t: &Fixture) {
     let outcome = t.put([config("n", 3)]).await;
     let three = outcome.release.unwrap();
     assert!(!three.live && three.latest);
-    assert!(outcome.warnings[0].contains(&format!("live stays pinned to release {one}")), "{:?}", outcome.warnings);
+    let (live, release) = (Some(one.clone()), three.id.clone());
+    assert_eq!(outcome.notices, [Warning::LiveStaysPinned { live, release, planned: false }]);
     assert_eq!(t.live_id().await, one);
     set(t, LiveTarget::Follow).await.unwrap();
     assert_eq!((t.live_id().await, t.live().await.mode), (three.id, LiveMode::Following));
@@ -68,7 +69,7 @@ async fn a_change_after_a_rollback_leaves_live_with_a_warning(t: &Fixture) {
     back(t, None).await.unwrap();
     let outcome = t.put([config("n", 3)]).await;
     assert_eq!(t.live_id().await, one);
-    assert!(outcome.warnings[0].contains("--on live"), "{:?}", outcome.warnings);
+    assert!(matches!(&outcome.notices[..], [Warning::LiveStaysPinned { .. }]), "{:?}", outcome.notices);
     // Putting it live by hand is a forward step, and a rollback leads back to where live was.
     let three = outcome.release.unwrap().id;
     set(t, LiveTarget::Release(three)).await.unwrap();

@@ -5,7 +5,7 @@ use milepost_model::base::{Base, LeftOut};
 use milepost_model::change::{Change, Declaration, UnitAction};
 use milepost_model::release::LiveMode;
 use milepost_model::unit_put::Put;
-use milepost_model::{ChangeOutcome, Code, PlanName, UnitKind};
+use milepost_model::{ChangeOutcome, Code, PlanName, UnitKind, Warning};
 use serde_json::json;
 
 use crate::common::*;
@@ -68,7 +68,7 @@ async fn a_change_on_live_adds_to_the_content_of_live(t: &Fixture) {
             ("function new".into(), Some(1), None),
         ]
     );
-    assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+    assert!(outcome.notices.is_empty(), "{:?}", outcome.notices);
     let events = t.events().await;
     let told = |kind: &str| -> Vec<String> {
         events.iter().filter(|event| event.kind == kind).map(|event| event.subject.clone()).collect()
@@ -102,7 +102,7 @@ async fn a_dry_run_on_live_changes_nothing(t: &Fixture) {
     rolled_back(t).await;
     let rows = t.rows().await;
     let plan = t.send(Change { dry_run: true, ..on_live([config("b", 3)]) }).await.unwrap();
-    assert_eq!((plan.changed, plan.left_out.len(), plan.warnings.len()), (true, 5, 0));
+    assert_eq!((plan.changed, plan.left_out.len(), plan.notices.len()), (true, 5, 0));
     assert_eq!(t.rows().await, rows);
     let head = t.catalog.app_version_get(&t.app, "head".into()).await.unwrap().id;
     let change = Change { expect: Some(head), ..on_live([config("b", 3)]) };
@@ -264,9 +264,9 @@ async fn a_change_that_loses_its_pin_warns(t: &Fixture) {
     t.catalog.live_set(&t.app, "liz", LiveTarget::Release(elsewhere.clone()), String::new()).await.unwrap();
     let Settled::Done(done) = t.check(&release, "n", true).await else { panic!("not settled") };
     assert_eq!(t.live_id().await, elsewhere);
-    assert!(done.warnings[0].contains("live was moved"), "{:?}", done.warnings);
+    assert_eq!(done.notices, [Warning::LiveMovedMeanwhile { release: release.clone() }]);
     // A client that resends its change gets the same warning.
-    assert_eq!(t.catalog.check_get(&t.app, &release).await.unwrap().warnings, done.warnings);
+    assert_eq!(t.catalog.check_get(&t.app, &release).await.unwrap().notices, done.notices);
 }
 
 async fn a_change_that_expects_another_live_is_rejected(t: &Fixture) {

@@ -1,10 +1,11 @@
+use milepost_model::Warning;
 use milepost_model::install::{InstallChange, InstallSettings};
 use serde_json::json;
 
 use crate::common::*;
 
 /// Sets overrides, and returns the resulting configuration and the warnings.
-async fn overriding(t: &Fixture, overrides: serde_json::Value) -> (serde_json::Value, Vec<String>) {
+async fn overriding(t: &Fixture, overrides: serde_json::Value) -> (serde_json::Value, Vec<Warning>) {
     let change = InstallChange { overrides: Some(overrides), ..InstallChange::default() };
     let (_, warnings) = t.catalog.install_change(&t.app, "liz", change).await.unwrap();
     let found = t.version(milepost_model::UnitKind::Config, "config", "latest").await.unwrap();
@@ -50,8 +51,7 @@ async fn removing_an_override_without_the_authors_config_reports_missing_values(
     let (install, warnings) = change(json!({ "n": null, "mail": null })).await;
     assert_eq!(document().await, json!({ "n": 1, "mail": {}, "a": 1 }), "n was never overridden");
     assert_eq!((install.settings.overrides, warnings.len()), (json!({ "a": 1 }), 1));
-    assert!(warnings[0].starts_with("no longer overridden: mail.from; "), "{warnings:?}");
-    assert!(warnings[0].contains("next upgrade"), "{warnings:?}");
+    assert_eq!(warnings, [Warning::OverridesEnd { keys: vec!["mail.from".to_owned()] }]);
 }
 
 on_both_engines!(

@@ -2,7 +2,7 @@
 
 use milepost_catalog::ChangeInput;
 use milepost_model::change::Change;
-use milepost_model::{ChangeOutcome, Code};
+use milepost_model::{ChangeOutcome, Code, Warning};
 
 use crate::common::*;
 
@@ -115,8 +115,9 @@ async fn a_missing_secret_is_a_warning(t: &Fixture) {
     let secrets = ["TOKEN".parse().unwrap()].into();
     let wants = milepost_model::unit_put::FunctionPut { merge: true, secrets, ..Default::default() };
     let outcome = t.put([function_with("hello", wants.clone())]).await;
-    assert!(outcome.warnings[0].contains("TOKEN"), "{:?}", outcome.warnings);
-    assert!(t.put([secret("TOKEN", "x"), function_with("hello", wants).forced()]).await.warnings.is_empty());
+    let (function, secret_name) = ("hello".to_owned(), "TOKEN".to_owned());
+    assert_eq!(outcome.notices, [Warning::SecretNotSet { function, secret: secret_name }]);
+    assert!(t.put([secret("TOKEN", "x"), function_with("hello", wants).forced()]).await.notices.is_empty());
 }
 
 on_both_engines!(

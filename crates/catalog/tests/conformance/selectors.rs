@@ -1,6 +1,6 @@
 //! The names of a version.
 
-use milepost_model::{Code, Selector, UnitKind};
+use milepost_model::{Code, Selector, UnitKind, Warning};
 
 use crate::common::*;
 
@@ -119,10 +119,11 @@ async fn a_uid_cannot_be_a_label(t: &Fixture) {
 async fn a_lower_label_warns_and_becomes_latest(t: &Fixture) {
     two_versions(t).await;
     let outcome = t.put([function_on("hello", "hello").forced().labelled("v1.0.1")]).await;
-    assert!(outcome.warnings[0].starts_with("`v1.0.1` is lower than `v1.0.2`"), "{:?}", outcome.warnings);
+    let (label, highest) = ("v1.0.1".to_owned(), "v1.0.2".to_owned());
+    assert_eq!(outcome.notices, [Warning::LowerLabel { label, highest, unit: "function hello".to_owned() }]);
     assert_eq!(t.version(FUNCTION, "hello", "latest").await.unwrap().number, 3);
     let higher = t.put([function_on("hello", "hello").forced().labelled("v1.0.10")]).await;
-    assert!(higher.warnings.is_empty());
+    assert!(higher.notices.is_empty());
 }
 
 async fn only_the_description_can_be_edited(t: &Fixture) {

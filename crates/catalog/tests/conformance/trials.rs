@@ -37,7 +37,7 @@ async fn an_unhealthy_version_is_rolled_back_and_skipped(t: &Fixture) {
     let taken = t.take("second").await.unwrap();
     let second = t.upgrade(&taken, version("1.1.0", [config("n", 2)], &[])).await.unwrap();
     assert!(!second.is_live && second.install.install.on_trial, "users keep what they have");
-    assert_eq!(second.outcome.warnings, Vec::<String>::new());
+    assert_eq!(second.outcome.notices, []);
     // If the server dies here, the install is due, so that the trial ends.
     assert!(second.install.install.next_check_at.is_some());
     let moved = t.catalog.install_healthy(&taken.lease).await.unwrap().install;

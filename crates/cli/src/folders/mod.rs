@@ -22,7 +22,7 @@ use crate::context::{Context, cache_folder};
 use crate::failure::Result;
 
 pub use interrupt::stoppable;
-pub use phrase::{advice, hint, mistakes, not_publishable};
+pub use phrase::{advice, app_option, hint, mistakes, not_publishable};
 pub use progress::{bytes_bar, spinner};
 pub use send::{send, write_told};
 
@@ -56,6 +56,7 @@ impl<'a> Terminal<'a> {
     /// Applies a folder. Unset secrets that only the folder lists become warnings of the outcome.
     pub async fn apply(&self, declared: &Declared, options: &Options) -> Result<Applied> {
         let mut applied = apply::apply(&self.session(), declared, options).await?;
+        applied.outcome = crate::phrase::outcome(&self.context.app, applied.outcome);
         applied.outcome.warnings.extend(applied.unset_secrets.iter().map(tell::in_a_line));
         Ok(applied)
     }

@@ -4,7 +4,7 @@ use milepost_client::source::Ignored;
 use milepost_declared::apply::Applied;
 use milepost_declared::{Declared, Problem};
 
-use super::phrase::{app_option, hint};
+use super::phrase::hint;
 use crate::context::Context;
 use crate::failure::Result;
 use crate::output::{Ui, outcome_name, plan_table, printable};
@@ -58,21 +58,10 @@ pub fn outcome(context: &Context<'_>, applied: &Applied, more: impl FnOnce() -> 
         lines.extend(more());
         lines.join("\n")
     })?;
-    let option = app_option(&context.app);
     for warning in &outcome.warnings {
-        context.ui.warn(&about_the_app(warning, &option));
+        context.ui.warn(warning);
     }
     Ok(())
-}
-
-/// Adds the app option to the command in a hint of the server, which does not know the user's
-/// default app.
-fn about_the_app(warning: &str, option: &str) -> String {
-    const COMMAND: &str = "`milepost secret set ";
-    match warning.split_once(COMMAND).and_then(|(before, rest)| Some((before, rest.split_once('`')?))) {
-        Some((before, (name, after))) if !name.contains("--app") => format!("{before}{COMMAND}{name}{option}`{after}"),
-        _ => warning.to_owned(),
-    }
 }
 
 pub const UP_TO_DATE: &str = "Everything up to date.";

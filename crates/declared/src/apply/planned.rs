@@ -72,5 +72,6 @@ pub fn all_new(declared: &Declared, change: &Change) -> ChangeOutcome {
         left_out: Vec::new(),
         hand_edits: Vec::new(),
         warnings: Vec::new(),
+        notices: Vec::new(),
     }
 }

@@ -17,6 +17,7 @@ use crate::channel::{Brakes, ChannelName, Entry, Outlook, PackageName, SemVer};
 use crate::clock::Timestamp;
 use crate::execution::{UnknownWord, words};
 use crate::name::{AppName, UnitName};
+use crate::refusal::{Warning, lenient_list};
 use crate::release::Release;
 use crate::unit_put::SecretPut;
 
@@ -127,6 +128,8 @@ pub struct ChangedInstall {
     /// Warnings about the new settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient_list")]
+    pub notices: Vec<Warning>,
 }
 
 /// The upgrade decision for a channel, as text and as data.
@@ -144,6 +147,8 @@ pub struct UpgradePlan {
     /// Warnings about that upgrade.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient_list")]
+    pub notices: Vec<Warning>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -163,6 +168,7 @@ impl From<crate::channel::Decision> for UpgradePlan {
             installed: forecast.installed,
             asked: None,
             warnings: Vec::new(),
+            notices: Vec::new(),
         }
     }
 }
@@ -226,6 +232,8 @@ pub struct Installed {
     pub went_back: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient_list")]
+    pub notices: Vec<Warning>,
     pub install: Install,
 }
 

@@ -73,7 +73,7 @@ pub(crate) async fn changed(
     outcome.check = done.release.check.clone();
     outcome.expired = done.expired;
     outcome.release = Some(done.release);
-    outcome.warnings.extend(done.warnings);
+    outcome.notices.extend(done.notices);
     Ok(())
 }
 

@@ -20,6 +20,7 @@ use super::turn::{Notes, show, tell_unhealthy, went_back};
 use crate::auth::Caller;
 use crate::cluster::install_lease as lease;
 use crate::error::{ApiError, ApiResult};
+use crate::phrase;
 use crate::serving::urls::WithUrls;
 use crate::state::State;
 
@@ -368,7 +369,8 @@ async fn put_first(
         to: Some(to),
         release: release.with_urls(&state.urls, app),
         went_back,
-        warnings: outcome.outcome.warnings,
+        warnings: phrase::warnings(&outcome.outcome.notices),
+        notices: outcome.outcome.notices,
         install,
     })
 }

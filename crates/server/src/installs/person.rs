@@ -16,6 +16,7 @@ use super::source;
 use super::turn::{Notes, Step, Stepped, tell_unhealthy, went_back};
 use crate::cluster::install_lease as lease;
 use crate::error::ApiResult;
+use crate::phrase;
 use crate::serving::urls::WithUrls;
 use crate::state::State;
 
@@ -29,13 +30,20 @@ pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiRe
         };
         let forecast = format!("{} stays: {stays}", install.entry.version);
         let (installed, steps) = (install.entry.version, Vec::new());
-        return Ok(UpgradePlan { installed, forecast, steps, asked: None, warnings: Vec::new() });
+        return Ok(UpgradePlan { installed, forecast, steps, asked: None, warnings: Vec::new(), notices: Vec::new() });
     }
     if let (None, Some(version)) = (&install.channel, &asked.to) {
         let entry = source::in_registry(state, &install.package, version, &install.place, install.confined).await?.0;
         let (installed, forecast) = (install.entry.version.clone(), format!("{} is pinned", install.entry.version));
         let warnings = warnings(&install, &entry);
-        return Ok(UpgradePlan { installed, forecast, steps: Vec::new(), asked: Some(entry.version), warnings });
+        return Ok(UpgradePlan {
+            installed,
+            forecast,
+            steps: Vec::new(),
+            asked: Some(entry.version),
+            warnings,
+            notices: Vec::new(),
+        });
     }
     let seen = look(state, &install, serial).await?;
     let now = state.catalog.now();
@@ -47,6 +55,7 @@ pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiRe
             steps: Vec::new(),
             asked: None,
             warnings: Vec::new(),
+            notices: Vec::new(),
         },
     };
     if let Some(next) = choose(&seen, &install, asked, now)? {
@@ -233,11 +242,20 @@ async fn answered(state: &State, app: &AppName, before: &Install, done: Option<S
     let install = state.catalog.install_get(app).await?;
     let from = Some(before.entry.version.clone());
     let Some(stepped) = done else {
-        return Ok(Installed { from, to: None, release: None, went_back: None, warnings: Vec::new(), install });
+        return Ok(Installed {
+            from,
+            to: None,
+            release: None,
+            went_back: None,
+            warnings: Vec::new(),
+            notices: Vec::new(),
+            install,
+        });
     };
     let went_back =
         stepped.judged.unhealthy.as_ref().map(|(why, went)| went_back(&stepped.judged.install.install, why, went));
-    let mut warnings = stepped.outcome.outcome.warnings;
+    let notices = stepped.outcome.outcome.notices;
+    let mut warnings = phrase::warnings(&notices);
     if !stepped.outcome.is_live && went_back.is_none() {
         warnings.push(
             "live is pinned elsewhere, so users do not get it yet; `milepost release live --follow` changes that"
@@ -250,6 +268,7 @@ async fn answered(state: &State, app: &AppName, before: &Install, done: Option<S
         release: stepped.outcome.release.with_urls(&state.urls, app),
         went_back,
         warnings,
+        notices,
         install,
     })
 }

@@ -6,6 +6,7 @@ use super::settings::SettingsArgs;
 use super::{show, which};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
+use crate::phrase;
 
 /// Change when upgrades are installed, and other settings
 ///
@@ -44,8 +45,8 @@ pub async fn run(context: &Context<'_>, app: Option<&str>, args: PolicyArgs) -> 
     };
     let changed = context.client.install_change(&app, &change).await?;
     show::one(context, &changed.install)?;
-    for warning in &changed.warnings {
-        context.ui.warn(warning);
+    for warning in phrase::warnings(app.as_str(), &changed.notices, &changed.warnings) {
+        context.ui.warn(&warning);
     }
     Ok(())
 }

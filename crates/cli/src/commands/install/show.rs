@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::output::{local, printable};
+use crate::phrase;
 
 pub fn one(context: &Context<'_>, install: &Install) -> Result<()> {
     context.ui.show(install, |install| vec![install.app.to_string()], text)
@@ -16,8 +17,9 @@ pub fn one(context: &Context<'_>, install: &Install) -> Result<()> {
 /// and live went back, so that scripts notice.
 pub fn installed(context: &Context<'_>, installed: &Installed) -> Result<()> {
     context.ui.show(installed, |installed| vec![installed.install.app.to_string()], done_text)?;
-    for warning in &installed.warnings {
-        context.ui.warn(warning);
+    let app = installed.install.app.as_str();
+    for warning in phrase::warnings(app, &installed.notices, &installed.warnings) {
+        context.ui.warn(&warning);
     }
     match &installed.went_back {
         Some(why) => Err(Failure::new(printable(why)).hint(format!(

@@ -3,6 +3,7 @@ use milepost_model::PlanName;
 
 use crate::context::Context;
 use crate::failure::Result;
+use crate::phrase;
 
 /// Change the app's plan
 ///
@@ -20,8 +21,8 @@ pub async fn run(context: &Context<'_>, args: SetArgs) -> Result<()> {
         |done| vec![done.app.plan.to_string()],
         |done| format!("App {} is on plan {}.", done.app.name, done.app.plan),
     )?;
-    for warning in &done.warnings {
-        context.ui.warn(warning);
+    for warning in phrase::warnings(&context.app, &done.notices, &done.warnings) {
+        context.ui.warn(&warning);
     }
     Ok(())
 }

@@ -3,6 +3,7 @@ use clap::Args;
 use crate::commands::checked::{self, CheckArgs};
 use crate::context::Context;
 use crate::failure::Result;
+use crate::phrase;
 
 /// Release an app version under a new id
 ///
@@ -33,8 +34,8 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
             format!("Release {} of app version {}{live}{expired}", done.release.id, done.release.app_version)
         },
     )?;
-    for warning in &done.warnings {
-        context.ui.warn(warning);
+    for warning in phrase::warnings(&context.app, &done.notices, &done.warnings) {
+        context.ui.warn(&warning);
     }
     checked::tell(context, &done.release.check, Some(&done.release.id), true).await
 }

@@ -11,6 +11,7 @@ use crate::context::{Context, Unattended};
 use crate::failure::Result;
 use crate::folders::mistakes;
 use crate::output::{Ui, outcome_name, outcome_table, plan_text};
+use crate::phrase;
 
 /// Remove the units that a folder of specs created
 ///
@@ -53,7 +54,7 @@ pub async fn run(ui: &Ui, global: &Global, args: DestroyArgs) -> Result<()> {
             nothing();
             return Ok(());
         }
-        plan => plan?,
+        plan => phrase::outcome(&context.app, plan?),
     };
     if args.change.dry_run {
         return ui.show(&plan, outcome_name, outcome_table);

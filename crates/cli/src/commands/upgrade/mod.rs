@@ -12,6 +12,7 @@ use crate::context::{Context, Unattended};
 use crate::failure::{Failure, Result};
 use crate::folders::spinner;
 use crate::output::Ui;
+use crate::phrase;
 
 /// Upgrade an installed app, or show its upgrade plan
 ///
@@ -50,12 +51,12 @@ pub async fn run(ui: &Ui, global: &Global, args: UpgradeArgs) -> Result<()> {
     }
     let plan = context.client.upgrade_plan(&app, &Upgrade { secrets: Default::default(), ..asked.clone() }).await;
     if args.plan {
-        return show_plan(&context, &plan?);
+        return show_plan(&context, app.as_str(), &plan?);
     }
     // The plan fails for a pinned app and for one from a bundle: the upgrade itself reports why.
     if let Ok(plan) = &plan {
-        for warning in &plan.warnings {
-            context.ui.warn(warning);
+        for warning in phrase::warnings(app.as_str(), &plan.notices, &plan.warnings) {
+            context.ui.warn(&warning);
         }
         if let Some(version) = &plan.asked {
             if !plan.warnings.is_empty() {
@@ -102,17 +103,21 @@ async fn from_bundle(context: &Context<'_>, app: &str, file: &std::path::Path, m
     show_installed(context, &done)
 }
 
-fn show_plan(context: &Context<'_>, plan: &UpgradePlan) -> Result<()> {
-    context.ui.show(plan, |plan| plan.steps.iter().map(|step| step.outlook.entry.version.to_string()).collect(), text)
+fn show_plan(context: &Context<'_>, app: &str, plan: &UpgradePlan) -> Result<()> {
+    context.ui.show(
+        plan,
+        |plan| plan.steps.iter().map(|step| step.outlook.entry.version.to_string()).collect(),
+        |plan| text(app, plan),
+    )
 }
 
-fn text(plan: &UpgradePlan) -> String {
+fn text(app: &str, plan: &UpgradePlan) -> String {
     let mut lines = vec![plan.forecast.clone()];
     lines.extend(plan.steps.iter().map(|step| format!("  {}: {}", step.outlook.entry.version, step.reason)));
     if let Some(asked) = &plan.asked {
         lines.push(format!("Run `milepost upgrade` to install {asked} now."));
     } else {
-        lines.extend(plan.warnings.iter().cloned());
+        lines.extend(phrase::warnings(app, &plan.notices, &plan.warnings));
     }
     lines.join("\n")
 }

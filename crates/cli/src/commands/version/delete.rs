@@ -6,6 +6,7 @@ use crate::commands::checked::CheckArgs;
 use crate::context::{Context, Unattended};
 use crate::failure::Result;
 use crate::output::{outcome_name, outcome_table, plan_text};
+use crate::phrase;
 
 /// Delete a version, or all versions
 ///
@@ -36,6 +37,7 @@ pub async fn run(context: &Context<'_>, kind: UnitKind, args: DeleteArgs) -> Res
     context.confirm("Continue?", Unattended::Proceed)?;
     let outcome =
         context.client.version_delete(&context.app, &key, args.version.version(), false, args.check.no_check).await?;
+    let outcome = phrase::outcome(&context.app, outcome);
     context.ui.show(&outcome, outcome_name, outcome_table)?;
     for warning in &outcome.warnings {
         context.ui.warn(warning);

@@ -7,6 +7,7 @@ use milepost_model::refusal::Class;
 use milepost_model::{Code, Refusal};
 use serde_json::json;
 
+use super::phrase;
 use crate::error::ApiError;
 
 pub(crate) type V1Result<T> = Result<T, Fault>;
@@ -78,30 +79,14 @@ fn status_of(code: Code) -> StatusCode {
 
 impl From<Refusal> for Fault {
     fn from(refusal: Refusal) -> Self {
-        let Refusal { code, message, hint, blockers } = refusal;
-        // Drops hints about other clients, which do not help v1 users.
-        let hint = match code {
-            Code::TooManyRunning => {
-                Some("send it with sync=false, and it waits for its turn, or try again later".to_owned())
-            }
-            Code::ExecutionNotEnded => {
-                Some("cancel it by setting its status to cancelled, or delete it once it has ended".to_owned())
-            }
-            _ => hint.filter(|hint| ["/api/v1/docs", "`--", "milepost "].iter().all(|other| !hint.contains(other))),
-        };
-        let message = match hint {
-            Some(hint) => format!("{} {}", message, sentence(&hint)),
-            None => message,
-        };
-        Self { status: status_of(code), message, blockers }
+        let steps = phrase::sentences(&refusal);
+        let Refusal { code, message, facts, hint: _, blockers, next: _ } = refusal;
+        let mut told = vec![phrase::sentence(&message)];
+        told.extend(steps);
+        let mut blockers = blockers;
+        blockers.extend(crate::phrase::blockers(&facts));
+        Self { status: status_of(code), message: told.join(" "), blockers }
     }
-}
-
-fn sentence(hint: &str) -> String {
-    let mut letters = hint.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    let end = if hint.ends_with(['.', '!', '?']) { "" } else { "." };
-    format!("{first}{}{end}", letters.as_str())
 }
 
 impl From<ApiError> for Fault {

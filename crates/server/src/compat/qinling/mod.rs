@@ -29,6 +29,7 @@ mod hearing;
 mod jobs;
 mod lists;
 mod names;
+mod phrase;
 mod project;
 mod root;
 mod runtimes;

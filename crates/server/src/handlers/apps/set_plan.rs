@@ -33,5 +33,5 @@ pub(crate) async fn apps_set_plan(
             warnings.push(format!("the app has more than the {bound} active releases of this plan; with the next release the oldest unprotected ones expire"));
         }
     }
-    Ok(Json(PlanChanged { app: wire::app(after, &state.urls), warnings }))
+    Ok(Json(PlanChanged { app: wire::app(after, &state.urls), warnings, notices: Vec::new() }))
 }

@@ -13,6 +13,7 @@ use crate::content::change::{seal, trees_of};
 use crate::content::{named_files, trees};
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
+use crate::phrase;
 use crate::serving::urls::WithUrls;
 use crate::state::{Shared, Store};
 
@@ -46,7 +47,7 @@ pub(crate) async fn changes_create(
         state.metrics.changes.inc();
     }
     outcome.release = outcome.release.with_urls(&state.urls, &app);
-    Ok(Json(outcome))
+    Ok(Json(phrase::outcome(outcome)))
 }
 
 /// Fills in which files differ. A plan may name trees that only the client has yet, and then the

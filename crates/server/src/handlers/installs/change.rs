@@ -5,6 +5,7 @@ use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::error::ApiResult;
 use crate::installs::{check_key, follows_nothing};
+use crate::phrase;
 use crate::state::Shared;
 
 /// Change the policy, windows and other settings of an installed app
@@ -24,7 +25,7 @@ pub(crate) async fn installs_change(
     if present.mode == InstallMode::Pinned && change.follows_differently(&present.settings) {
         return Err(follows_nothing().into());
     }
-    let (install, warnings) = state.catalog.install_change(&app, caller.name(), change).await?;
+    let (install, notices) = state.catalog.install_change(&app, caller.name(), change).await?;
     state.installs.wake();
-    Ok(Json(ChangedInstall { install, warnings }))
+    Ok(Json(ChangedInstall { install, warnings: phrase::warnings(&notices), notices }))
 }

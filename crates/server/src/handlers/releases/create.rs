@@ -31,5 +31,8 @@ pub(crate) async fn releases_create(
     if live.mode == LiveMode::Pinned && !release.check.state.holds_back() {
         warnings.push(format!("live stays pinned; `milepost release live {}` puts this release live", release.id));
     }
-    Ok((StatusCode::CREATED, Json(Released { release: release.with_urls(&state.urls, &app), expired, warnings })))
+    Ok((
+        StatusCode::CREATED,
+        Json(Released { release: release.with_urls(&state.urls, &app), expired, warnings, notices: Vec::new() }),
+    ))
 }

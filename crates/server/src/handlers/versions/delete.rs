@@ -10,6 +10,7 @@ use crate::auth::Caller;
 use crate::checks;
 use crate::edge::extract::{Path, Query, unit_key};
 use crate::error::ApiResult;
+use crate::phrase;
 use crate::state::Shared;
 
 /// Retries if the app changes while functions are loaded.
@@ -44,7 +45,9 @@ pub(crate) async fn versions_delete(
     let key = unit_key(&kind, &name)?;
     let catalog = &state.catalog;
     let delete = async |checking| {
-        catalog.version_delete_checked(&app, caller.name(), key.clone(), which.clone(), query.dry_run, checking).await
+        let outcome =
+            catalog.version_delete_checked(&app, caller.name(), key.clone(), which.clone(), query.dry_run, checking);
+        outcome.await.map(phrase::outcome)
     };
     if query.no_check {
         return Ok(Json(delete(Checking::Skipped).await?));
