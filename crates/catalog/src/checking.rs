@@ -12,7 +12,7 @@ use milepost_model::check::{self, CheckState, FunctionCheck, LoadState, ReleaseC
 use milepost_model::event::EventKind;
 use milepost_model::pointer::Step;
 use milepost_model::release::LiveMode;
-use milepost_model::{Code, Refusal};
+use milepost_model::{Code, Next, Refusal};
 use serde_json::json;
 
 use crate::db::Tx;
@@ -81,8 +81,9 @@ pub(crate) async fn begins_with(work: &mut Work<'_>, seq: i64, same_functions: b
     match &work.checking {
         Checking::Loaded(loaded) if new.iter().all(|version| loaded.contains(version)) => Ok(CheckState::Passed),
         Checking::Loaded(_) => {
-            let message = format!("App `{}` got other functions while these were loaded.", work.app.name);
-            Err(Refusal::new(Code::HeadMoved, message).hint("nothing was changed; repeat the command").into())
+            let message =
+                format!("app `{}` got other functions while these were loaded; nothing was changed", work.app.name);
+            Err(Refusal::new(Code::HeadMoved, message).next(Next::Retry).into())
         }
         Checking::SkippedOwn => {
             let own = release_checks::new_functions(work.tx, app, seq, Some(seq - 1)).await?;

@@ -8,9 +8,10 @@ use milepost_model::change::{UnitAction, UnitKey, UnitOutcome};
 use milepost_model::check::ReleaseCheck;
 use milepost_model::event::EventKind;
 use milepost_model::pointer::Step;
+use milepost_model::refusal::{Use, User, UserKind};
 use milepost_model::release::LiveMode;
 use milepost_model::spec::PinRole;
-use milepost_model::{AppName, ChangeOutcome, Code, Refusal, Selector, UnitKind, UnitName, Warning};
+use milepost_model::{AppName, ChangeOutcome, Code, Next, Refusal, Selector, UnitKind, UnitName, Warning};
 use serde_json::json;
 
 use crate::change::put::outcome as outcome_of;
@@ -109,9 +110,9 @@ pub(crate) async fn delete(
     dry_run: bool,
 ) -> Result<ChangeOutcome> {
     if !matches!(key.kind, UnitKind::Function | UnitKind::Package) {
-        let message = format!("Single versions of {} cannot be deleted.", key.kind.with_article());
+        let message = format!("single versions of {} cannot be deleted", key.kind.with_article());
         return Err(Refusal::new(Code::InvalidRequest, message)
-            .hint(format!("remove the {} from the app instead", key.kind))
+            .correct(format!("remove the {} from the app instead", key.kind))
             .into());
     }
     let targets = collect(work, key, which).await?;
@@ -182,9 +183,9 @@ pub(crate) async fn delete(
 }
 
 fn nothing_live(expiring: &[ReleaseRow]) -> Refusal {
-    let message = "The delete would leave nothing live: no other release has passed its check.".to_owned();
-    let blockers = expiring.iter().map(|release| format!("release {}", release.name)).collect();
-    Refusal::new(Code::InUse, message).hint("deploy code that loads first").blockers(blockers)
+    Refusal::new(Code::InUse, "the delete would leave nothing live: no other release has passed its check")
+        .next(Next::Deploy)
+        .users(protecting(expiring))
 }
 
 /// Warns about changes that were kept without a release and go out with this one.
@@ -220,22 +221,22 @@ async fn collect(work: &mut Work<'_>, key: &UnitKey, which: &VersionsToDelete) -
 /// Rejects the delete if anything refers to a target, and lists every reference. Otherwise returns
 /// the releases that expire.
 async fn check(work: &mut Work<'_>, key: &UnitKey, targets: &[Target]) -> Result<Vec<ReleaseRow>> {
-    let mut blockers = Vec::new();
+    let mut users: Vec<User> = Vec::new();
     let mut expiring: Vec<ReleaseRow> = Vec::new();
     let ids: Vec<i64> = targets.iter().map(|target| target.version.id).collect();
     versions::hold_for_delete(work.tx, &ids).await?;
     for target in targets {
         let what = format!("{} version {}", target.unit.key(), target.version.number);
         for alias in aliases::of_version(work.tx, target.version.id).await? {
-            blockers.push(format!("alias {} points at {what}", alias.name));
+            users.push(User::new(UserKind::Alias, alias.name.as_str(), Use::PointsAt, what.as_str()));
         }
         for trigger in versions::pinned_by(work.tx, target.version.id, PinRole::Target).await? {
             let unit = units::find_by_id(work.tx, trigger.unit_id).await?;
             if unit.current_version_id == Some(trigger.id) {
-                blockers.push(format!("{} is pinned to {what}", unit.key()));
+                users.push(User::new(UserKind::Unit, unit.key().to_string(), Use::PinnedTo, what.as_str()));
             }
         }
-        blockers.extend(needs::of_version(work.tx, target.version.id, &what).await?);
+        users.extend(needs::of_version(work.tx, target.version.id, &what).await?);
         for release in releases::holding(work.tx, work.app.id, target.version.id).await? {
             let mut reasons: Vec<String> =
                 tags::of_release(work.tx, release.id).await?.iter().map(|tag| format!("tag {tag}")).collect();
@@ -243,26 +244,27 @@ async fn check(work: &mut Work<'_>, key: &UnitKey, targets: &[Target]) -> Result
                 reasons.push("live, pinned".to_owned());
             }
             if !reasons.is_empty() {
-                blockers.push(format!("release {} ({}) holds {what}", release.name, reasons.join(", ")));
+                let holds = User::new(UserKind::Release, release.name, Use::Holds, what.as_str());
+                users.push(holds.because(reasons));
             } else if expiring.iter().all(|known| known.id != release.id) {
                 expiring.push(release);
             }
         }
     }
-    blockers.dedup();
-    if !blockers.is_empty() {
+    users.dedup();
+    if !users.is_empty() {
         // Also lists what the next attempt would be rejected for.
         for function in leaving_functions(work, targets).await? {
             for user in remove::users_of_function(work, &function).await? {
-                if !blockers.iter().any(|told| told.starts_with(&format!("{user} "))) {
-                    blockers.push(format!("{user} needs {function}"));
+                if !users.iter().any(|known| (known.kind, &known.name) == (user.kind, &user.name)) {
+                    users.push(user);
                 }
             }
         }
-        let message = format!("Cannot delete from {key}: it is in use.");
+        let message = format!("cannot delete from {key}: it is in use");
         return Err(Refusal::new(Code::InUse, message)
-            .hint("move or delete what is listed first")
-            .blockers(blockers)
+            .correct("move or delete what is listed first")
+            .users(users)
             .into());
     }
     keep_something_live(work, targets, &expiring).await?;
@@ -291,12 +293,12 @@ async fn keep_something_live(work: &mut Work<'_>, targets: &[Target], expiring: 
     if head_changes || active.is_empty() || active.len() > expiring.len() {
         return Ok(());
     }
-    let message = "Every active release holds what would be deleted, so nothing would be live.".to_owned();
-    let blockers = expiring.iter().map(|release| format!("release {}", release.name)).collect();
-    Err(Refusal::new(Code::InUse, message)
-        .hint("release the present state first with `milepost release create`")
-        .blockers(blockers)
-        .into())
+    let message = "every active release holds what would be deleted, so nothing would be live";
+    Err(Refusal::new(Code::InUse, message).next(Next::CreateRelease { of: None }).users(protecting(expiring)).into())
+}
+
+fn protecting(releases: &[ReleaseRow]) -> Vec<User> {
+    releases.iter().map(|release| User::new(UserKind::Release, release.name.as_str(), Use::Protects, "")).collect()
 }
 
 /// Reverts each unit whose current version is deleted to its newest remaining version, or removes

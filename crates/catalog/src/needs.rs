@@ -3,6 +3,8 @@
 //! covers the creation of jobs and webhooks. Executions are accepted without that lock, so a delete
 //! of versions locks their rows first (`versions::hold_for_delete`).
 
+use milepost_model::change::UnitKey;
+use milepost_model::refusal::{Use, User, UserKind};
 use milepost_model::{AliasName, Selector};
 
 use crate::db::{Tx, Val};
@@ -33,33 +35,33 @@ impl Needed<'_> {
     }
 }
 
-/// Returns one line for each reference to this version; `what` describes the version.
-pub(crate) async fn of_version(tx: &mut Tx, version_id: i64, what: &str) -> Result<Vec<String>> {
+/// Returns every reference to this version; `what` describes the version.
+pub(crate) async fn of_version(tx: &mut Tx, version_id: i64, what: &str) -> Result<Vec<User>> {
     let mut found = Vec::new();
     let (ids, count) = executions::open_of_version(tx, version_id, NAMED).await?;
-    found.extend(ids.iter().map(|id| format!("execution {id} of {what} has not ended")));
     let more = count - ids.len() as i64;
+    found.extend(ids.into_iter().map(|id| User::new(UserKind::Execution, id, Use::Runs, what)));
     if more > 0 {
-        found.push(format!("{more} more executions of {what} have not ended"));
+        found.push(User::more(UserKind::Execution, more.unsigned_abs(), Use::Runs, what));
     }
-    let pinned = jobs::open(tx, Needed::Version(version_id), NAMED).await?;
-    found.extend(pinned.iter().map(|job| format!("{job} is pinned to {what}")));
-    let pinned = webhooks::ids(tx, Needed::Version(version_id), NAMED).await?;
-    found.extend(pinned.iter().map(|id| format!("webhook {id} is pinned to {what}")));
+    found.extend(of(tx, Needed::Version(version_id), Use::PinnedTo, what).await?);
     Ok(found)
 }
 
 /// Returns the unfinished jobs and the webhooks of a function, with any selector.
-pub(crate) async fn of_function(tx: &mut Tx, unit_id: i64) -> Result<Vec<String>> {
-    let mut found = jobs::open(tx, Needed::Function(unit_id), NAMED).await?;
-    found.extend(webhooks::ids(tx, Needed::Function(unit_id), NAMED).await?.iter().map(|id| format!("webhook {id}")));
-    Ok(found)
+pub(crate) async fn of_function(tx: &mut Tx, unit_id: i64, function: &UnitKey) -> Result<Vec<User>> {
+    of(tx, Needed::Function(unit_id), Use::Needs, &function.to_string()).await
 }
 
-pub(crate) async fn of_alias(tx: &mut Tx, unit_id: i64, alias: &AliasName) -> Result<Vec<String>> {
+pub(crate) async fn of_alias(tx: &mut Tx, unit_id: i64, alias: &AliasName) -> Result<Vec<User>> {
     let selector = Selector::Alias(alias.clone()).to_string();
-    let mut found = jobs::open(tx, Needed::Selector(unit_id, &selector), NAMED).await?;
-    let webhooks = webhooks::ids(tx, Needed::Selector(unit_id, &selector), NAMED).await?;
-    found.extend(webhooks.iter().map(|id| format!("webhook {id}")));
-    Ok(found.into_iter().map(|by| format!("{by} follows it")).collect())
+    of(tx, Needed::Selector(unit_id, &selector), Use::Follows, "").await
+}
+
+async fn of(tx: &mut Tx, needed: Needed<'_>, how: Use, what: &str) -> Result<Vec<User>> {
+    let jobs = jobs::open(tx, needed, NAMED).await?;
+    let mut found: Vec<User> = jobs.into_iter().map(|job| User::new(UserKind::Job, job, how, what)).collect();
+    let webhooks = webhooks::ids(tx, needed, NAMED).await?;
+    found.extend(webhooks.into_iter().map(|id| User::new(UserKind::Webhook, id, how, what)));
+    Ok(found)
 }

@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use milepost_model::{AppName, Code, Refusal};
+use milepost_model::refusal::View;
+use milepost_model::{AppName, Code, Next, Refusal};
 
 use crate::db::Tx;
 use crate::error::Result;
@@ -48,9 +49,11 @@ pub(crate) async fn admit(tx: &mut Tx, queues: Option<&Queues>, app_id: i64, wan
 }
 
 pub(crate) fn full(app: &AppName) -> Refusal {
-    let message = format!("As many executions of app `{app}` are queued as its plan lets wait.");
+    let message = format!("the queue of app `{app}` is full: its plan allows no more executions to wait");
     Refusal::new(Code::QueueFull, message)
-        .hint("send it again when some have run (`milepost execution list --status queued`), or move the app to a larger plan")
+        .next(Next::Wait)
+        .see(View::QueuedExecutions)
+        .next(Next::LargerPlan { app: app.to_string() })
 }
 
 /// Description of a tick that was skipped because the queue was full.

@@ -4,9 +4,10 @@
 use milepost_model::check::CheckState;
 use milepost_model::event::EventKind;
 use milepost_model::pointer::Step;
+use milepost_model::refusal::{Field, Use, User, UserKind, View};
 use milepost_model::release::{LiveMode, Release, ReleaseState};
 use milepost_model::retention::{self, Candidate};
-use milepost_model::{Code, Refusal};
+use milepost_model::{Code, Next, Refusal};
 use serde_json::json;
 
 use crate::checking;
@@ -182,7 +183,7 @@ async fn refuse_full(
     candidates: &[Candidate],
     bound: u32,
 ) -> Result<Refusal> {
-    let mut blockers = Vec::new();
+    let mut users = Vec::new();
     for (release, candidate) in active.iter().zip(candidates) {
         if !candidate.protected {
             continue;
@@ -192,17 +193,19 @@ async fn refuse_full(
         if work.app.live_release_id == Some(release.id) {
             reasons.push("live".to_owned());
         }
-        blockers.push(format!("release {}: {}", release.name, reasons.join(", ")));
+        users.push(User::new(UserKind::Release, release.name.as_str(), Use::Protects, "").because(reasons));
     }
     let message = format!(
-        "App `{}` has {} active releases, its plan `{}` allows {bound}, and all of them are protected.",
+        "app `{}` has {} active releases, its plan `{}` allows {bound}, and all of them are protected",
         work.app.name,
         active.len(),
         work.app.plan
     );
     Ok(Refusal::new(Code::NoRoom, message)
-        .hint("untag one with `milepost release untag TAG`; a change can be kept without a release by `--no-release`")
-        .blockers(blockers))
+        .next(Next::Untag)
+        .next(Next::Give { field: Field::NoRelease })
+        .limit(u64::from(bound), active.len() as u64)
+        .users(users))
 }
 
 /// Returns a release as the API shows it.
@@ -240,23 +243,24 @@ pub(crate) async fn find(tx: &mut Tx, app: &AppRow, name: &str) -> Result<Releas
         if let Some(release) = releases::of_app_version(tx, app.id, app_version.seq).await? {
             return Ok(release);
         }
-        let message = format!("App version `{name}` was never released.");
-        let hint = format!("release it with `milepost release create {name}`");
-        return Err(Refusal::new(Code::NoRelease, message).hint(hint).into());
+        let message = format!("app version `{name}` was never released");
+        let next = Next::CreateRelease { of: Some(name.to_owned()) };
+        return Err(Refusal::new(Code::NoRelease, message).next(next).into());
     }
     if name == "live" || name == "latest" {
-        let message = format!("App `{}` has no release yet, so nothing is {name}.", app.name);
+        let message = format!("app `{}` has no release yet, so nothing is {name}", app.name);
         return Err(Refusal::new(Code::ReleaseNotFound, message)
-            .hint("deploy something, or `milepost release create`")
+            .next(Next::Deploy)
+            .next(Next::CreateRelease { of: None })
             .into());
     }
     let mut names: Vec<String> =
         releases::list(tx, app.id, false, None, 100).await?.into_iter().map(|release| release.name).collect();
     names.extend(tags::list(tx, app.id).await?.into_iter().map(|(tag, _)| tag.to_string()));
     names.extend(["live", "latest"].map(str::to_owned));
-    let message = format!("App `{}` has no release `{name}`.", app.name);
-    Err(Refusal::unknown(Code::ReleaseNotFound, message, name, &names, "`milepost release list` shows what exists")
-        .into())
+    let message = format!("app `{}` has no release `{name}`", app.name);
+    let see = [Next::See { view: View::Releases }];
+    Err(Refusal::not_found(Code::ReleaseNotFound, message, name, &names, see).into())
 }
 
 /// Lists the deleted versions that an app version needs. An empty list means that it can be
@@ -267,7 +271,7 @@ pub(crate) async fn missing_versions(tx: &mut Tx, app_id: i64, seq: i64) -> Resu
         let version = versions::get(tx, member.version_id).await?;
         if version.state == VersionState::Deleted {
             let unit = crate::tables::units::find_by_id(tx, member.unit_id).await?;
-            missing.push(format!("{} version {} was deleted", unit.key(), version.number));
+            missing.push(format!("{} version {}", unit.key(), version.number));
         }
     }
     for member in memberships::at(tx, app_id, seq).await? {

@@ -1,6 +1,7 @@
 //! Resolves selectors to versions, and suggests the closest names when nothing matches.
 
-use milepost_model::{Code, Refusal, Selector, UnitKind};
+use milepost_model::refusal::View;
+use milepost_model::{Code, Next, Refusal, Selector, UnitKind};
 
 use crate::db::Tx;
 use crate::error::Result;
@@ -34,9 +35,9 @@ pub(crate) async fn version(tx: &mut Tx, unit: &UnitRow, selector: &Selector) ->
             Ok(version)
         }
         Some(version) if version.state == VersionState::Deleted => {
-            let message = format!("Version {} of {} was deleted.", version.number, unit.key());
+            let message = format!("version {} of {} was deleted", version.number, unit.key());
             Err(Refusal::new(Code::VersionDeleted, message)
-                .hint("deleted versions do not come back; deploy the code again")
+                .correct("deploy the code again: a deleted version cannot be restored")
                 .into())
         }
         _ => Err(unknown(tx, unit, selector).await?.into()),
@@ -71,8 +72,8 @@ async fn by_digest(tx: &mut Tx, unit: &UnitRow, hex: &str) -> Result<Option<Vers
     }
     let Some(first) = found.first() else { return Ok(None) };
     if found.iter().any(|version| version.digest != first.digest) {
-        let message = format!("`sha256:{hex}` begins the digests of several versions of {}.", unit.key());
-        return Err(Refusal::new(Code::InvalidSelector, message).hint("give more letters of it").into());
+        let message = format!("`sha256:{hex}` is the start of the digests of several versions of {}", unit.key());
+        return Err(Refusal::new(Code::InvalidSelector, message).correct("give more characters of the digest").into());
     }
     Ok(found.into_iter().next())
 }
@@ -92,35 +93,23 @@ async fn unknown(tx: &mut Tx, unit: &UnitRow, selector: &Selector) -> Result<Ref
     if !recent.is_empty() {
         names.push(Selector::Latest.to_string());
     }
-    let otherwise = match recent.first() {
-        Some(newest) => {
-            // An app has one configuration, so its commands take no name.
-            let name = if unit.kind == UnitKind::Config { String::new() } else { format!(" --name {}", unit.name) };
-            format!(
-                "the newest is {} (uid `{}`); `milepost {} version list{name}` shows all",
-                newest.number, newest.uid, unit.kind
-            )
-        }
-        None => "it has no versions".to_owned(),
+    let has = match recent.first() {
+        Some(newest) => format!("; the newest is {} (uid `{}`)", newest.number, newest.uid),
+        None => String::new(),
     };
-    let message = format!("{} has no version `{wanted}`.", capital(&unit.key().to_string()));
-    Ok(Refusal::unknown(Code::VersionNotFound, message, &wanted, &names, &otherwise))
+    let message = format!("{} has no version `{wanted}`{has}", unit.key());
+    let see = [Next::See { view: View::Versions { kind: unit.kind, name: unit.name.to_string() } }];
+    Ok(Refusal::not_found(Code::VersionNotFound, message, &wanted, &names, see))
 }
 
 pub(crate) async fn unknown_alias(tx: &mut Tx, unit: &UnitRow, name: &str) -> Result<Refusal> {
     if unit.kind != UnitKind::Function {
-        let message =
-            format!("{} has no alias `{name}`: only functions have aliases.", capital(&unit.key().to_string()));
-        return Ok(Refusal::new(Code::AliasNotFound, message).hint("name the version by its number, uid or label"));
+        let message = format!("{} has no alias `{name}`: only functions have aliases", unit.key());
+        return Ok(Refusal::new(Code::AliasNotFound, message).correct("name the version by its number, uid or label"));
     }
     let names: Vec<String> =
         aliases::list(tx, unit.id).await?.into_iter().map(|alias| alias.name.to_string()).collect();
-    let message = format!("{} has no alias `{name}`.", capital(&unit.key().to_string()));
-    let otherwise = format!("`milepost function alias list --name {}` shows what exists", unit.name);
-    Ok(Refusal::unknown(Code::AliasNotFound, message, name, &names, &otherwise))
-}
-
-pub(crate) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    let message = format!("{} has no alias `{name}`", unit.key());
+    let see = [Next::See { view: View::Aliases { function: Some(unit.name.to_string()) } }];
+    Ok(Refusal::not_found(Code::AliasNotFound, message, name, &names, see))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use milepost_model::{AppName, Code, Digest, Refusal, Timestamp};
+use milepost_model::{AppName, Code, Digest, Next, Refusal, Timestamp};
 
 use crate::Catalog;
 use crate::error::Result;
@@ -114,9 +114,9 @@ impl Catalog {
             .read(move |tx| {
                 Box::pin(async move {
                     let Some(id) = blobs::ids(tx, &[digest]).await?.remove(&digest) else {
-                        let message = format!("The server has no blob `{digest}`.");
+                        let message = format!("the server does not have the blob `{digest}`");
                         return Err(Refusal::new(Code::BlobNotFound, message)
-                            .hint("it was never uploaded, or it has been swept")
+                            .correct("upload it: it never was, or it was not in use and was swept")
                             .into());
                     };
                     let mut found = BTreeSet::new();
@@ -239,9 +239,9 @@ async fn register_edges(tx: &mut crate::db::Tx, new: &[&NewBlob], ids: &HashMap<
     let missing: Vec<String> =
         wanted.iter().filter(|digest| !known.contains_key(digest)).map(ToString::to_string).collect();
     if !missing.is_empty() {
-        return Err(Refusal::new(Code::MissingBlobs, "A directory refers to files that were not uploaded.")
-            .hint("ask which files are missing, and send them before or together with the directory")
-            .blockers(missing.into_iter().take(20).collect())
+        return Err(Refusal::new(Code::MissingBlobs, "a directory refers to files that were not uploaded")
+            .correct("ask which files are missing, and send them before or together with the directory")
+            .missing(missing.into_iter().take(20).collect())
             .into());
     }
     let mut edges = Vec::new();
@@ -261,8 +261,10 @@ async fn check_quota(tx: &mut crate::db::Tx, app: &apps::AppRow) -> Result<()> {
     if stored <= bound {
         return Ok(());
     }
-    let message = format!("App `{}` would store {stored} bytes; its plan `{}` allows {bound}.", app.name, app.plan);
+    let message = format!("app `{}` would store {stored} bytes, but its plan `{}` allows {bound}", app.name, app.plan);
     Err(Refusal::new(Code::PlanLimit, message)
-        .hint("delete versions that are not needed, or move the app to a larger plan")
+        .correct("delete versions that are not needed")
+        .next(Next::LargerPlan { app: app.name.to_string() })
+        .limit(bound, stored)
         .into())
 }

@@ -1,8 +1,9 @@
 //! Finds what runs for a package with a source: the result that the app already has, or that of a
 //! build. No version points at a source that failed to build.
 
+use milepost_model::refusal::Part;
 use milepost_model::spec::PackageSpec;
-use milepost_model::{Code, Refusal, UnitName, build};
+use milepost_model::{Code, Next, Refusal, UnitName, build};
 
 use super::Draft;
 use crate::error::Result;
@@ -12,8 +13,8 @@ use crate::work::Work;
 /// A package that must be built before the change can be applied.
 pub(super) struct Needed {
     pub package: UnitName,
-    /// One-line description for the error.
-    what: String,
+    /// What it would be built from, for the error.
+    from: String,
 }
 
 /// Fills in the built tree and its build log. If there is no result, records the package, so that
@@ -50,8 +51,8 @@ pub(super) async fn fill(
         return Ok(());
     }
     let command = if spec.build_command.is_empty() { "the usual command" } else { &spec.build_command };
-    let what = format!("package {package}: source {source}, environment {}, {command}", spec.environment.name);
-    draft.builds.push(Needed { package: package.clone(), what });
+    let from = format!("source {source}, environment {}, {command}", spec.environment.name);
+    draft.builds.push(Needed { package: package.clone(), from });
     Ok(())
 }
 
@@ -60,11 +61,12 @@ pub(super) fn check(draft: &Draft<'_>) -> Result<()> {
     let message = match names.as_slice() {
         _ if draft.dry_run => return Ok(()),
         [] => return Ok(()),
-        [name] => format!("Package {name} has not been built from this source."),
-        _ => format!("Packages {} have not been built from these sources.", names.join(", ")),
+        [name] => format!("package {name} has not been built from this source"),
+        _ => format!("packages {} have not been built from these sources", names.join(", ")),
     };
+    let part = |needed: &Needed| Part::new(format!("package {}", needed.package), needed.from.clone());
     Err(Refusal::new(Code::BuildNeeded, message)
-        .hint("build it first: `milepost deploy` and `package version create` do")
-        .blockers(draft.builds.iter().map(|needed| needed.what.clone()).collect())
+        .next(Next::Build)
+        .parts(draft.builds.iter().map(part).collect())
         .into())
 }

@@ -7,8 +7,8 @@ use milepost_model::base::HandEdit;
 use milepost_model::change::{Change, Declaration, Deployment, UnitAction, UnitKey};
 use milepost_model::event::EventKind;
 use milepost_model::plan::Reason;
-use milepost_model::refusal::{OwnedUnit, Warning};
-use milepost_model::{Code, Refusal, UnitKind, UnitName};
+use milepost_model::refusal::{Field, OwnedUnit, Use, User, UserKind, Warning};
+use milepost_model::{Code, Next, Refusal, UnitKind, UnitName};
 use serde_json::json;
 
 use super::{Draft, hand_edits, remove};
@@ -38,8 +38,8 @@ pub(super) struct Declared<'c> {
 pub(super) async fn begin<'c>(work: &mut Work<'_>, change: &'c Change) -> Result<Option<Declared<'c>>> {
     let Some(declaration) = &change.deployment else { return Ok(None) };
     if declaration.id.is_empty() {
-        return Err(Refusal::new(Code::InvalidRequest, "The deployment of the change has no id.")
-            .hint("give `deployment.id`, the same with each change of the same folder")
+        return Err(Refusal::new(Code::InvalidRequest, "the deployment of the change has no id")
+            .correct("give `deployment.id`, the same with each change of the same folder")
             .into());
     }
     let name = if declaration.name.is_empty() { &declaration.id } else { &declaration.name };
@@ -65,11 +65,14 @@ pub(super) async fn begin<'c>(work: &mut Work<'_>, change: &'c Change) -> Result
 }
 
 fn refuse(deployment: &Deployment, conflicts: &BTreeMap<UnitKey, Deployment>) -> Refusal {
-    let message = format!("Deployment `{}` puts units that belong to another deployment.", deployment.name);
-    let blockers = conflicts.iter().map(|(key, owner)| format!("{key} belongs to deployment {}", full_name(owner)));
+    let message = format!("deployment `{}` puts units that belong to another deployment", deployment.name);
+    let owner = |(key, owner): (&UnitKey, &Deployment)| {
+        User::new(UserKind::Deployment, full_name(owner), Use::Owns, key.to_string())
+    };
     Refusal::new(Code::OwnedElsewhere, message)
-        .hint("take them out of one of the two folders, or take them over with `--allow-conflicts`")
-        .blockers(blockers.collect())
+        .correct("remove them from one of the two folders")
+        .next(Next::Give { field: Field::AllowConflicts })
+        .users(conflicts.iter().map(owner).collect())
 }
 
 /// Includes the id, because two folders may have the same name.

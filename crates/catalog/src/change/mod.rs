@@ -20,9 +20,10 @@ use milepost_model::base::HandEdit;
 use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
 use milepost_model::check::ReleaseCheck;
 use milepost_model::event::EventKind;
+use milepost_model::refusal::{Field, View};
 use milepost_model::release::{LiveMode, Release};
 use milepost_model::unit_put::Put;
-use milepost_model::{AppName, ChangeOutcome, Code, Digest, Refusal, UnitKind, UnitName, Warning};
+use milepost_model::{AppName, ChangeOutcome, Code, Digest, Next, Refusal, UnitKind, UnitName, Warning};
 use serde_json::json;
 
 use crate::db::Ending;
@@ -310,8 +311,8 @@ fn replay(key: &str, same_request: bool, outcome: &str) -> Result<ChangeOutcome>
     if same_request {
         return serde_json::from_str(outcome).map_err(|error| CatalogError::inconsistent(error.to_string()));
     }
-    let message = format!("The idempotency key `{key}` was used for another change.");
-    Err(Refusal::new(Code::IdempotencyMismatch, message).hint("use a fresh key for each change").into())
+    let message = format!("the idempotency key `{key}` was used for another change");
+    Err(Refusal::new(Code::IdempotencyMismatch, message).correct("use a fresh key for each change").into())
 }
 
 /// The user confirmed a change of what live had. If live moved since, its content differs.
@@ -325,16 +326,15 @@ async fn check_live_expectation(work: &mut Work<'_>, change: &Change) -> Result<
         return Ok(());
     }
     let now = live.map_or_else(|| "nothing is live".to_owned(), |live| format!("live is at release `{live}`"));
-    let message = format!("Live of app `{}` has moved: {now}, and the change expects `{expected}`.", work.app.name);
-    let hint = "`milepost release history` shows who moved it; repeat the command to see what it would change now";
-    Err(Refusal::new(Code::HeadMoved, message).hint(hint).into())
+    let message = format!("live of app `{}` has moved: {now}, but the change expects `{expected}`", work.app.name);
+    Err(Refusal::new(Code::HeadMoved, message).see(View::ReleaseHistory).next(Next::Retry).into())
 }
 
 async fn check_expectation(work: &mut Work<'_>, change: &Change) -> Result<()> {
     let Some(expected) = &change.expect else { return Ok(()) };
     if work.app.head_seq == 0 {
-        let message = format!("App `{}` has no version yet, but the change expects `{expected}`.", work.app.name);
-        return Err(Refusal::new(Code::HeadMoved, message).hint("leave `--expect` out").into());
+        let message = format!("app `{}` has no version yet, but the change expects `{expected}`", work.app.name);
+        return Err(Refusal::new(Code::HeadMoved, message).next(Next::LeaveOut { field: Field::Expect }).into());
     }
     let head = app_versions::get(work.tx, work.app.id, work.app.head_seq).await?;
     if head.uid == *expected {
@@ -343,19 +343,18 @@ async fn check_expectation(work: &mut Work<'_>, change: &Change) -> Result<()> {
     if app_versions::find_by_uid(work.tx, work.app.id, expected).await?.is_none() {
         let recent = app_versions::list(work.tx, work.app.id, None, SUGGEST_FROM).await?;
         let uids: Vec<String> = recent.into_iter().map(|row| row.uid).collect();
-        let message = format!("App `{}` has no app version `{expected}`.", work.app.name);
-        let otherwise = format!("it is at `{}`; `milepost app list-version` shows what exists", head.uid);
-        return Err(Refusal::unknown(Code::AppVersionNotFound, message, expected, &uids, &otherwise).into());
+        let message = format!("app `{}` is at `{}` and has no app version `{expected}`", work.app.name, head.uid);
+        let see = [Next::See { view: View::AppVersions }];
+        return Err(Refusal::not_found(Code::AppVersionNotFound, message, expected, &uids, see).into());
     }
     let message = format!(
-        "App `{}` has moved: `{}` ({}) by {} at {} came after `{expected}`.",
+        "app `{}` has moved: `{}` ({}) by {} at {} came after `{expected}`",
         work.app.name, head.uid, head.message, head.created_by, head.created_at
     );
-    let hint = format!(
-        "`milepost diff {expected} {}` shows what changed; send the change again with `--expect {}`",
-        head.uid, head.uid
-    );
-    Err(Refusal::new(Code::HeadMoved, message).hint(hint).into())
+    Err(Refusal::new(Code::HeadMoved, message)
+        .see(View::Differences { from: expected.clone(), to: head.uid.clone() })
+        .next(Next::Expect { app_version: head.uid })
+        .into())
 }
 
 fn check_once_each(change: &Change) -> Result<()> {
@@ -363,8 +362,8 @@ fn check_once_each(change: &Change) -> Result<()> {
     let keys = change.puts.iter().map(|put| UnitKey { kind: put.unit.kind(), name: put.name.clone() });
     for key in keys.chain(change.removes.iter().cloned()) {
         if !seen.insert(key.clone()) {
-            let message = format!("The change names {key} twice.");
-            return Err(Refusal::new(Code::InvalidRequest, message).hint("put or remove each unit once").into());
+            let message = format!("the change names {key} twice");
+            return Err(Refusal::new(Code::InvalidRequest, message).correct("put or remove each unit once").into());
         }
     }
     Ok(())
@@ -383,8 +382,13 @@ async fn check_plan(work: &mut Work<'_>, draft: &Draft<'_>, on_live: Option<&OnL
 
 pub(crate) fn check_function_count(work: &Work<'_>, count: i64) -> Result<()> {
     let Some(bound) = work.app.plan.limits().functions.filter(|bound| count > i64::from(*bound)) else { return Ok(()) };
-    let message =
-        format!("App `{}` would have {count} functions; its plan `{}` allows {bound}.", work.app.name, work.app.plan);
-    let hint = format!("remove some, or `milepost plan set --app {} PLAN`", work.app.name);
-    Err(Refusal::new(Code::PlanLimit, message).hint(hint).into())
+    let message = format!(
+        "app `{}` would have {count} functions, but its plan `{}` allows {bound}",
+        work.app.name, work.app.plan
+    );
+    Err(Refusal::new(Code::PlanLimit, message)
+        .correct("remove some functions")
+        .next(Next::LargerPlan { app: work.app.name.to_string() })
+        .limit(u64::from(bound), u64::try_from(count).unwrap_or_default())
+        .into())
 }

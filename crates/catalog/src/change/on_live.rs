@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use milepost_model::base::{Base, LeftOut};
 use milepost_model::change::{Change, UnitAction, UnitKey, UnitOutcome};
 use milepost_model::event::EventKind;
+use milepost_model::refusal::{Field, Use, User, UserKind, View};
 use milepost_model::release::LiveMode;
 use milepost_model::unit_put::Put;
-use milepost_model::{Code, Digest, Refusal, UnitKind};
+use milepost_model::{Code, Digest, Next, Refusal, UnitKind};
 use serde_json::json;
 
 use super::Draft;
@@ -46,32 +47,33 @@ pub(super) async fn begin(work: &mut Work<'_>, change: &Change, seq: i64) -> Res
         return Ok(None);
     }
     if !change.release {
-        return Err(Refusal::new(Code::InvalidRequest, "A change on live needs a release, which live moves to.")
-            .hint("leave out `--no-release`, or leave out `--on live`")
+        return Err(Refusal::new(Code::InvalidRequest, "a change on live needs a release")
+            .next(Next::LeaveOut { field: Field::NoRelease })
+            .next(Next::LeaveOut { field: Field::OnLive })
             .into());
     }
     let Some(live_id) = work.app.live_release_id else {
-        let message = format!("App `{}` has no live release to base the change on.", work.app.name);
+        let message = format!("app `{}` has no live release to base the change on", work.app.name);
         return Err(Refusal::new(Code::NoRelease, message)
-            .hint("leave out `--on live`, or release the app first with `milepost release create`")
+            .next(Next::LeaveOut { field: Field::OnLive })
+            .next(Next::CreateRelease { of: None })
             .into());
     };
     if let Some(install) = installs::lock(work.tx, work.app.id).await?
         && install.trial_seq.is_some()
     {
-        let message = format!("An upgrade of app `{}` is being checked.", work.app.name);
-        return Err(Refusal::new(Code::InUse, message)
-            .hint("wait until it is done; `milepost install status` shows it")
-            .into());
+        let message = format!("an upgrade of app `{}` is being checked", work.app.name);
+        return Err(Refusal::new(Code::InUse, message).next(Next::Wait).see(View::InstallStatus).into());
     }
     if work.app.live_mode == LiveMode::Pinned
         && let Some(release) = release_checks::taking_pin(work.tx, work.app.id, live_id).await?
     {
         // Both would be based on the same live, and the one that passes last would not reach users.
-        let message = format!("Another change on live of app `{}` is being checked.", work.app.name);
+        let message = format!("another change on live of app `{}` is being checked", work.app.name);
         return Err(Refusal::new(Code::InUse, message)
-            .hint("repeat the command when its check has ended; `milepost release show` shows it")
-            .blockers(vec![format!("release {release} takes the place of live when it passes")])
+            .next(Next::Wait)
+            .see(View::Release { name: release.clone() })
+            .users(vec![User::new(UserKind::Release, release, Use::TakesLive, "")])
             .into());
     }
     let live = releases::get(work.tx, live_id).await?;
@@ -171,22 +173,23 @@ impl OnLive {
     /// puts and removals.
     pub(super) async fn leave(&self, work: &mut Work<'_>) -> Result<()> {
         let mut leaving = Vec::new();
-        let mut blockers = Vec::new();
+        let mut users = Vec::new();
         for differing in self.differing.iter().filter(|unit| unit.live.is_none()) {
             let unit = units::find_by_id(work.tx, differing.unit_id).await?;
             if unit.current_version_id.is_none() {
-                blockers.extend(in_the_way(work, &unit).await?);
+                users.extend(in_the_way(work, &unit).await?);
                 leaving.push(unit);
             }
         }
-        if !blockers.is_empty() {
+        if !users.is_empty() {
             let message = format!(
-                "Live (release `{}`) does not have units that aliases, jobs or webhooks need, so a change on live would remove them.",
+                "live (release `{}`) does not have units that aliases, jobs or webhooks need, so a change on live would remove \
+                 them",
                 self.live.name
             );
             return Err(Refusal::new(Code::StillReferenced, message)
-                .hint("delete what is listed first, or put the units in the same change")
-                .blockers(blockers)
+                .correct("delete what is listed first, or put the units in the same change")
+                .users(users)
                 .into());
         }
         for mut unit in leaving {
@@ -248,20 +251,21 @@ impl OnLive {
 }
 
 /// Lists references to the unit by name that would break.
-async fn in_the_way(work: &mut Work<'_>, unit: &UnitRow) -> Result<Vec<String>> {
-    let key = unit.key();
-    let mut found: Vec<String> = aliases::list(work.tx, unit.id)
+async fn in_the_way(work: &mut Work<'_>, unit: &UnitRow) -> Result<Vec<User>> {
+    let key = unit.key().to_string();
+    let mut found: Vec<User> = aliases::list(work.tx, unit.id)
         .await?
         .into_iter()
-        .map(|alias| format!("alias {} points at {key}", alias.name))
+        .map(|alias| User::new(UserKind::Alias, alias.name.as_str(), Use::PointsAt, key.as_str()))
         .collect();
     if unit.kind == UnitKind::Function {
-        let users = needs::of_function(work.tx, unit.id).await?;
-        found.extend(users.into_iter().map(|by| format!("{by} needs {key}")));
+        found.extend(needs::of_function(work.tx, unit.id, &unit.key()).await?);
     }
     let by_v1 = qinling::of_unit(work.tx, unit.id).await?;
     found.extend(
-        by_v1.filter(|row| row.unit.facts != json!({})).map(|row| format!("{key} is {} in the v1 API", row.unit.id)),
+        by_v1
+            .filter(|row| row.unit.facts != json!({}))
+            .map(|row| User::new(UserKind::Qinling, row.unit.id.clone(), Use::Names, key.as_str())),
     );
     Ok(found)
 }

@@ -5,7 +5,7 @@ use milepost_model::change::{UnitAction, UnitOutcome};
 use milepost_model::event::EventKind;
 use milepost_model::plan::{Reason, reasons};
 use milepost_model::unit_put::{Put, PutOnly};
-use milepost_model::{Code, Label, Refusal, Selector, UnitKind, UnitName, UnitPut, UnitSpec, Warning};
+use milepost_model::{Code, Label, Next, Refusal, Selector, UnitKind, UnitName, UnitPut, UnitSpec, Warning};
 use serde_json::json;
 
 use super::{Draft, on_live, secrets, specs};
@@ -168,14 +168,11 @@ pub(super) async fn check_only(work: &mut Work<'_>, put: &Put) -> Result<()> {
     let exists = unit.is_some_and(|unit| unit.current_version_id.is_some());
     match put.only {
         Some(PutOnly::New) if exists => {
-            let message = format!("App `{}` already has {} `{}`.", work.app.name, kind.with_article(), put.name);
-            let hint = match kind {
-                UnitKind::Function | UnitKind::Package => {
-                    format!("make a new version with `milepost {kind} version update --name {}`", put.name)
-                }
-                _ => format!("make a new version with `milepost {kind} update`, or choose another name"),
-            };
-            Err(Refusal::new(Code::UnitExists, message).hint(hint).into())
+            let message = format!("app `{}` already has {} `{}`", work.app.name, kind.with_article(), put.name);
+            Err(Refusal::new(Code::UnitExists, message)
+                .next(Next::UpdateUnit { kind, name: put.name.to_string() })
+                .correct("choose another name")
+                .into())
         }
         Some(PutOnly::Existing) if !exists => Err(units::unknown(work.tx, &work.app, kind, &put.name).await?.into()),
         _ => Ok(()),
@@ -186,9 +183,11 @@ pub(crate) fn check_limits(work: &Work<'_>, name: &UnitName, spec: &UnitSpec) ->
     let UnitSpec::Function(function) = spec else { return Ok(()) };
     let limits = work.app.plan.limits();
     let too_much = |what: &str, asked: String, bound: String| {
-        let message = format!("Function `{name}` asks for {asked} {what}; the plan `{}` allows {bound}.", limits.plan);
+        let message =
+            format!("function `{name}` asks for {asked} {what}, but the plan `{}` allows {bound}", limits.plan);
         Err(Refusal::new(Code::PlanLimit, message)
-            .hint("ask for less, or move the app to a larger plan with `milepost plan set`")
+            .correct("ask for less")
+            .next(Next::LargerPlan { app: work.app.name.to_string() })
             .into())
     };
     if let Some(bound) = limits.memory.filter(|bound| function.memory > *bound) {
@@ -220,28 +219,22 @@ async fn choose_uid(
 async fn check_label(work: &mut Work<'_>, draft: &mut Draft<'_>, unit: &UnitRow, label: Option<&Label>) -> Result<()> {
     let Some(label) = label else { return Ok(()) };
     if let Some(taken) = versions::find_by_label(work.tx, unit.id, label.as_str()).await? {
-        let message = format!(
-            "{} already has a version called `{label}`: number {}.",
-            crate::resolve::capital(&unit.key().to_string()),
-            taken.number
-        );
+        let message = format!("{} already has a version with the label `{label}`: number {}", unit.key(), taken.number);
         return Err(Refusal::new(Code::LabelTaken, message)
-            .hint("labels are never given twice, not even after a delete; choose another")
+            .correct("choose another label: none is used twice, not even after a delete")
             .into());
     }
     // `--version 9.0.0` also finds `v9.0.0`, so one label must not change the meaning of the other.
     if let Some(other) = Selector::respelled(label.as_str())
         && versions::find_by_label(work.tx, unit.id, &other).await?.is_some()
     {
-        let message = format!(
-            "{} already has a version called `{other}`, which `{label}` also finds.",
-            crate::resolve::capital(&unit.key().to_string())
-        );
-        return Err(Refusal::new(Code::LabelTaken, message).hint("choose another label").into());
+        let message =
+            format!("{} already has a version with the label `{other}`, which `{label}` also selects", unit.key());
+        return Err(Refusal::new(Code::LabelTaken, message).correct("choose another label").into());
     }
     if versions::uid_exists(work.tx, work.app.id, label.as_str()).await? || draft.uid == label.as_str() {
-        let message = format!("`{label}` is the uid of a version, so it cannot be a label.");
-        return Err(Refusal::new(Code::LabelTaken, message).hint("choose another label").into());
+        let message = format!("`{label}` is the uid of a version, so it cannot be a label");
+        return Err(Refusal::new(Code::LabelTaken, message).correct("choose another label").into());
     }
     let latest = versions::newest_label(work.tx, unit.id).await?;
     if let Some(latest) = &latest

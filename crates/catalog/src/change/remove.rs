@@ -3,7 +3,8 @@
 use milepost_model::change::{UnitAction, UnitKey, UnitOutcome};
 use milepost_model::event::EventKind;
 use milepost_model::pointer::Step;
-use milepost_model::{Code, Refusal, UnitKind, UnitSpec};
+use milepost_model::refusal::{Use, User, UserKind};
+use milepost_model::{Code, Next, Refusal, UnitKind, UnitSpec};
 use serde_json::json;
 
 use super::Draft;
@@ -99,42 +100,42 @@ pub(crate) async fn check_references(work: &mut Work<'_>, removed: &[UnitKey]) -
         |key: &&UnitKey| units.iter().any(|(_, needed)| needed == *key) || started.iter().any(|(_, by)| by == *key);
     let names: Vec<String> = removed.iter().filter(in_the_way).map(ToString::to_string).collect();
     let names = names.join(", ");
-    let (message, hint) = match (units.is_empty(), started.is_empty()) {
+    let who = match (units.is_empty(), started.is_empty()) {
         (true, true) => return Ok(()),
-        (false, true) => (
-            format!("Cannot remove {names}: other units of the app need it."),
-            "remove or change those first, or in the same change",
-        ),
-        (true, false) => (
-            format!("Cannot remove {names}: jobs or webhooks need it."),
-            "delete them first with `milepost job delete` and `milepost webhook delete`; a job may also be cancelled",
-        ),
-        (false, false) => (
-            format!("Cannot remove {names}: other units of the app, and jobs or webhooks, need it."),
-            "remove or change the units first, or in the same change; jobs and webhooks go with `milepost job delete` and \
-             `milepost webhook delete`",
-        ),
+        (false, true) => "other units of the app",
+        (true, false) => "jobs or webhooks",
+        (false, false) => "other units of the app, and jobs or webhooks,",
     };
-    let units = units.iter().map(|(by, key)| format!("{by} needs {key}"));
-    let started = started.iter().map(|(by, key)| format!("{by} needs {key}"));
-    Err(Refusal::new(Code::StillReferenced, message).hint(hint).blockers(units.chain(started).collect()).into())
+    let mut refusal = Refusal::new(Code::StillReferenced, format!("cannot remove {names}: {who} need it"));
+    if !units.is_empty() {
+        refusal = refusal.correct("remove or change the units that need it first, or in the same change");
+    }
+    if !started.is_empty() {
+        refusal = refusal.next(Next::DeleteJobsAndWebhooks);
+    }
+    let users = units.iter().map(|(by, key)| unit_needs(by, key)).chain(started.into_iter().map(|(by, _)| by));
+    Err(refusal.users(users.collect()).into())
+}
+
+fn unit_needs(by: &UnitKey, key: &UnitKey) -> User {
+    User::new(UserKind::Unit, by.to_string(), Use::Needs, key.to_string())
 }
 
 /// Lists what needs a function as a whole: routes and timers of the app, jobs and webhooks.
-pub(crate) async fn users_of_function(work: &mut Work<'_>, function: &UnitKey) -> Result<Vec<String>> {
+pub(crate) async fn users_of_function(work: &mut Work<'_>, function: &UnitKey) -> Result<Vec<User>> {
     let keys = std::slice::from_ref(function);
-    let mut users: Vec<String> = needed(work, keys).await?.into_iter().map(|(by, _)| by.to_string()).collect();
+    let mut users: Vec<User> = needed(work, keys).await?.iter().map(|(by, key)| unit_needs(by, key)).collect();
     users.extend(started(work, keys).await?.into_iter().map(|(by, _)| by));
     Ok(users)
 }
 
 /// Returns jobs and webhooks with the function that each needs. They are not units, so no change
 /// can remove them along.
-async fn started(work: &mut Work<'_>, keys: &[UnitKey]) -> Result<Vec<(String, UnitKey)>> {
+async fn started(work: &mut Work<'_>, keys: &[UnitKey]) -> Result<Vec<(User, UnitKey)>> {
     let mut found = Vec::new();
     for key in keys.iter().filter(|key| key.kind == UnitKind::Function) {
         let Some(unit) = units::find(work.tx, work.app.id, key.kind, &key.name).await? else { continue };
-        let by = needs::of_function(work.tx, unit.id).await?;
+        let by = needs::of_function(work.tx, unit.id, key).await?;
         found.extend(by.into_iter().map(|by| (by, key.clone())));
     }
     Ok(found)

@@ -43,9 +43,9 @@ fn check_host(work: &Work<'_>, key: &UnitKey, host: &str) -> Result<()> {
     if host.is_empty() || domain.is_empty() || milepost_model::host::leads_to(host, app, domain) {
         return Ok(());
     }
-    let message = format!("{key}: `host`: `{host}` does not lead to app `{app}`, so the route would never answer");
-    let hint = format!(
-        "use `{app}.{domain}`, `{app}.TAG.{domain}` or `TAG--{app}.{domain}`, or leave the host out to answer at all of them"
+    let message = format!("{key}: `host`: `{host}` does not lead to app `{app}`, so the route would never match");
+    let how = format!(
+        "use `{app}.{domain}`, `{app}.TAG.{domain}` or `TAG--{app}.{domain}`, or leave out the host to match all of them"
     );
-    Err(Refusal::new(Code::InvalidSpec, message).hint(hint).into())
+    Err(Refusal::new(Code::InvalidSpec, message).correct(how).into())
 }

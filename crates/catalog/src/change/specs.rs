@@ -1,9 +1,10 @@
 //! Turns what a change asks for into what is stored: selectors become pins, and omitted fields keep
 //! or get their value.
 
+use milepost_model::refusal::Field;
 use milepost_model::spec::{EnvironmentSpec, PackageSpec, Pin, PinRole, SecretSpec};
 use milepost_model::unit_put::{PackagePut, Put, TargetPut, VersionRef, check_static, check_variables};
-use milepost_model::{Code, Refusal, UnitKind, UnitName, UnitPut, UnitSpec, Warning};
+use milepost_model::{Code, Next, Refusal, UnitKind, UnitName, UnitPut, UnitSpec, Warning};
 
 use super::{Draft, builds};
 use crate::error::{CatalogError, Result};
@@ -76,9 +77,9 @@ pub(super) async fn resolve(
                 (Some(wanted), _) => pinned(work, UnitKind::Package, &wanted.name, wanted).await?,
                 (None, Some(kept)) => existing_pin(work, UnitKind::Package, &kept.package).await?,
                 (None, None) => {
-                    let message = format!("Function `{}` has no code.", put.name);
+                    let message = format!("function `{}` has no code", put.name);
                     return Err(Refusal::new(Code::InvalidSpec, message)
-                        .hint("give `--code FILE`, `--src FOLDER`, `--deploy ZIP` or `--pkg PACKAGE`")
+                        .next(Next::Give { field: Field::Code })
                         .into());
                 }
             };
@@ -134,8 +135,11 @@ fn check_command(name: &UnitName, package: &PackagePut, spec: &PackageSpec) -> R
     if !asked || package.deployment.is_some() || spec.source.is_some() {
         return Ok(());
     }
-    let message = format!("Package `{name}` has no source that a command could build.");
-    Err(Refusal::new(Code::InvalidSpec, message).hint("give the source with `--src`, or leave out `--buildcmd`").into())
+    let message = format!("package `{name}` has a build command but no source");
+    Err(Refusal::new(Code::InvalidSpec, message)
+        .next(Next::Give { field: Field::Source })
+        .next(Next::LeaveOut { field: Field::BuildCommand })
+        .into())
 }
 
 struct Pinned {
@@ -179,11 +183,8 @@ async fn environment(
 ) -> Result<Pinned> {
     let Some(wanted) = wanted else {
         let Some(kept) = kept else {
-            let message =
-                format!("{} `{}` needs an environment.", resolve::capital(put.unit.kind().as_str()), put.name);
-            return Err(Refusal::new(Code::InvalidSpec, message)
-                .hint("give `--env NAME`, for example `--env python`; `version update` keeps the one it has")
-                .into());
+            let message = format!("{} `{}` needs an environment", put.unit.kind(), put.name);
+            return Err(Refusal::new(Code::InvalidSpec, message).next(Next::Give { field: Field::Environment }).into());
         };
         let environment = existing_pin(work, UnitKind::Environment, kept).await?;
         return running(work, draft, environment).await;
@@ -223,8 +224,8 @@ fn check_runs(name: &UnitName, spec: &EnvironmentSpec) -> Result<()> {
 }
 
 fn does_not_run(name: &UnitName) -> Refusal {
-    Refusal::new(Code::InvalidSpec, format!("Environment `{name}` cannot be used: wasm functions do not run yet."))
-        .hint("the runtimes are python, node and binary")
+    Refusal::new(Code::InvalidSpec, format!("environment `{name}` cannot be used: wasm functions do not run yet"))
+        .correct("use the runtime python, node or binary")
 }
 
 /// Returns the function version that a trigger is pinned to, or `None` if it follows the release or

@@ -1,6 +1,7 @@
 use milepost_model::event::EventKind;
 use milepost_model::pointer::{Alias, Step, rollback_target};
-use milepost_model::{AliasName, AppName, Code, Refusal, Selector, UnitKind, UnitName};
+use milepost_model::refusal::View;
+use milepost_model::{AliasName, AppName, Code, Next, Refusal, Selector, UnitKind, UnitName};
 use serde_json::json;
 
 use crate::Catalog;
@@ -36,9 +37,9 @@ impl Catalog {
                 let found = aliases::find(work.tx, unit.id, &alias).await?;
                 match (&found, existing) {
                     (Some(_), false) => {
-                        let message = format!("Function `{function}` already has an alias `{alias}`.");
-                        let hint = format!("move it with `milepost function alias update --name {function} --alias {alias} --version …`");
-                        return Err(Refusal::new(Code::AliasExists, message).hint(hint).into());
+                        let message = format!("function `{function}` already has an alias `{alias}`");
+                        let next = Next::MoveAlias { function: function.to_string(), alias: alias.to_string() };
+                        return Err(Refusal::new(Code::AliasExists, message).next(next).into());
                     }
                     (None, true) => return Err(resolve::unknown_alias(work.tx, &unit, alias.as_str()).await?.into()),
                     _ => {}
@@ -80,10 +81,9 @@ impl Catalog {
                     }
                 }
                 let Some(target) = rollback_target(&steps) else {
-                    let message = format!("Alias `{alias}` of `{function}` has no earlier place to go back to.");
-                    let hint =
-                        format!("`milepost function alias history --name {function} --alias {alias}` shows its moves");
-                    return Err(Refusal::new(Code::NothingToRollBackTo, message).hint(hint).into());
+                    let message = format!("alias `{alias}` of `{function}` was at no earlier version");
+                    let view = View::AliasHistory { function: function.to_string(), alias: alias.to_string() };
+                    return Err(Refusal::new(Code::NothingToRollBackTo, message).see(view).into());
                 };
                 let version = versions::get(work.tx, target).await?;
                 let why = if why.is_empty() { "rollback".to_owned() } else { why };
@@ -167,11 +167,11 @@ async fn record(
 /// Rejects the change if a trigger in the app or in an active release would lose its target.
 async fn check_unused(work: &mut Work<'_>, unit: &UnitRow, alias: &AliasName) -> Result<()> {
     let function = &unit.name;
-    let mut blockers = read::triggers_following(work.tx, &work.app, function, alias).await?;
-    blockers.extend(needs::of_alias(work.tx, unit.id, alias).await?);
-    if blockers.is_empty() {
+    let mut users = read::triggers_following(work.tx, &work.app, function, alias).await?;
+    users.extend(needs::of_alias(work.tx, unit.id, alias).await?);
+    if users.is_empty() {
         return Ok(());
     }
-    let message = format!("Alias `{alias}` of `{function}` is in use.");
-    Err(Refusal::new(Code::InUse, message).hint("point those at something else first").blockers(blockers).into())
+    let message = format!("alias `{alias}` of `{function}` is in use");
+    Err(Refusal::new(Code::InUse, message).correct("point those at another version first").users(users).into())
 }

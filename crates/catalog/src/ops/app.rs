@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use milepost_model::change::Act;
 use milepost_model::event::EventKind;
-use milepost_model::{AppName, Code, PlanName, Refusal};
+use milepost_model::refusal::Field;
+use milepost_model::{AppName, Code, Next, PlanName, Refusal};
 use serde_json::json;
 
 use crate::Catalog;
@@ -47,8 +48,10 @@ impl Catalog {
         self.work(name, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 if only_unused && work.app.head_seq > 0 {
-                    let message = format!("App `{}` has versions.", work.app.name);
-                    return Err(Refusal::new(Code::InUse, message).hint("delete it without `unused`").into());
+                    let message = format!("app `{}` has versions", work.app.name);
+                    return Err(Refusal::new(Code::InUse, message)
+                        .next(Next::LeaveOut { field: Field::Unused })
+                        .into());
                 }
                 let subject = format!("app {}", work.app.name);
                 work.event(EventKind::AppDeleted, &subject, None, None);

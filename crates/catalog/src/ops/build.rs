@@ -135,9 +135,9 @@ async fn find_blobs(tx: &mut Tx, new: &NewBuild) -> Result<builds::Blobs> {
         }
     }
     if !missing.is_empty() {
-        return Err(Refusal::new(Code::MissingBlobs, "What the build made is not on the server.")
-            .hint("upload the result and the log first")
-            .blockers(missing)
+        return Err(Refusal::new(Code::MissingBlobs, "the server does not have the result or the log of the build")
+            .correct("upload the result and the log first")
+            .missing(missing)
             .into());
     }
     let id = |digest: Option<Digest>| digest.and_then(|digest| known.get(&digest).copied());

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use milepost_model::execution::{
     Attempt, Cause, CauseKind, ExecutedVersion, Execution, ExecutionStatus, Failure, MAX_LOG, NewExecution,
 };
-use milepost_model::{AppName, Code, PlanName, RawJson, Refusal, UnitKind};
+use milepost_model::refusal::{Field, View};
+use milepost_model::{AppName, Code, Next, PlanName, RawJson, Refusal, UnitKind};
 
 use crate::db::Tx;
 use crate::error::{CatalogError, Result};
@@ -149,10 +150,8 @@ impl Catalog {
                         }
                         Some(ExecutionStatus::Running) => executions::ask_to_cancel(tx, &id).await?,
                         Some(ended) => {
-                            let message = format!("Execution `{id}` has ended already: {ended}.");
-                            return Err(Refusal::new(Code::ExecutionEnded, message)
-                                .hint(format!("`milepost execution get {id}` shows how"))
-                                .into());
+                            let message = format!("execution `{id}` has already ended: {ended}");
+                            return Err(Refusal::new(Code::ExecutionEnded, message).see(View::Execution { id }).into());
                         }
                     }
                     read::execution_view(tx, &app, &id).await
@@ -171,9 +170,10 @@ impl Catalog {
                     match executions::lock(tx, app.id, &id).await? {
                         None => Err(unknown(&app, &id).into()),
                         Some(status) if !status.is_ended() => {
-                            let message = format!("Execution `{id}` has not ended: it is {status}.");
+                            let message = format!("execution `{id}` has not ended: it is {status}");
                             Err(Refusal::new(Code::ExecutionNotEnded, message)
-                                .hint(format!("wait for it, or end it with `milepost execution cancel {id}`"))
+                                .correct("wait until it ends")
+                                .next(Next::CancelExecution { id })
                                 .into())
                         }
                         Some(_) => execution_retention::delete(tx, &[id]).await.map(drop),
@@ -210,8 +210,8 @@ async fn decide(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Result<Decide
             return Ok(Decided { app_id, plan, unit_id, version_id, version });
         }
     }
-    let message = format!("Versions of function `{}` are being deleted all the time.", new.function);
-    Err(Refusal::new(Code::Unavailable, message).hint("try again").into())
+    let message = format!("could not pick a version of function `{}`: its versions keep being deleted", new.function);
+    Err(Refusal::new(Code::Unavailable, message).next(Next::Retry).into())
 }
 
 /// Handles the common selectors in one round trip. On `None`, [`resolve::version`] decides.
@@ -228,9 +228,12 @@ async fn check_running(tx: &mut Tx, app: &AppName, decided: &Decided) -> Result<
     if executions::running(tx, decided.app_id).await? < most {
         return Ok(());
     }
-    let message = format!("App `{app}` runs {most} executions, as many at once as its plan allows.");
-    let hint = "queue it instead (`--async`), try again later, or move the app to a larger plan";
-    Err(Refusal::new(Code::TooManyRunning, message).hint(hint).into())
+    let message = format!("app `{app}` already runs {most} executions, the most at once in its plan");
+    Err(Refusal::new(Code::TooManyRunning, message)
+        .next(Next::Give { field: Field::Async })
+        .next(Next::Wait)
+        .next(Next::LargerPlan { app: app.to_string() })
+        .into())
 }
 
 /// Returns the execution that was just written without reading it again.
@@ -268,9 +271,8 @@ fn born(row: NewRow, new: NewExecution, headers: BTreeMap<String, String>, versi
 }
 
 pub(crate) fn unknown(app: &AppRow, id: &str) -> Refusal {
-    let message = format!("App `{}` has no execution `{id}`.", app.name);
-    Refusal::new(Code::ExecutionNotFound, message)
-        .hint("`milepost execution list` shows what is kept; ended ones are forgotten after some time")
+    let message = format!("app `{}` has no execution `{id}`; ended ones are deleted after some time", app.name);
+    Refusal::new(Code::ExecutionNotFound, message).see(View::Executions)
 }
 
 /// Replaces NUL, the only character that PostgreSQL does not accept in text.

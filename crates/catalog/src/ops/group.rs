@@ -1,5 +1,6 @@
 use milepost_model::event::EventKind;
-use milepost_model::{AppName, Code, GroupName, Refusal};
+use milepost_model::refusal::View;
+use milepost_model::{AppName, Code, GroupName, Next, Refusal};
 
 use crate::Catalog;
 use crate::db::Ending;
@@ -24,6 +25,6 @@ impl Catalog {
 }
 
 pub(crate) fn unknown(app: &AppName, name: &str, existing: &[String]) -> Refusal {
-    let message = format!("App `{app}` has no group `{name}`.");
-    Refusal::unknown(Code::GroupNotFound, message, name, existing, "`milepost group list` shows what exists")
+    let message = format!("app `{app}` has no group `{name}`");
+    Refusal::not_found(Code::GroupNotFound, message, name, existing, [Next::See { view: View::Groups }])
 }

@@ -10,8 +10,9 @@ use milepost_model::check::CheckState;
 use milepost_model::event::EventKind;
 use milepost_model::install::{Check, FailedUpgrade, InstallMode, InstallSettings, RollbackHolds};
 use milepost_model::pointer::Step;
+use milepost_model::refusal::{Field, View};
 use milepost_model::release::{LiveMode, Release};
-use milepost_model::{AppName, ChangeOutcome, Code, Refusal, Timestamp, UnitKind, UnitName, UnitPut};
+use milepost_model::{AppName, ChangeOutcome, Code, Next, Refusal, Timestamp, UnitKind, UnitName, UnitPut};
 use serde_json::{Value, json};
 
 use super::install_lease::{InstallLease, LeasedInstall, held_since, leased};
@@ -120,17 +121,17 @@ impl Catalog {
 
 async fn create(work: &mut Work<'_>, input: InstallInput) -> Result<InstallOutcome> {
     if let Some(row) = installs::lock(work.tx, work.app.id).await? {
-        let message = format!("App `{}` is installed already: {} {}.", work.app.name, row.package, row.entry.version);
+        let message = format!("app `{}` is already installed: {} {}", work.app.name, row.package, row.entry.version);
         return Err(Refusal::new(Code::InstallExists, message)
-            .hint(
-                "`milepost upgrade` moves it to another version; `--app NAME` installs it once more under another name",
-            )
+            .next(Next::Upgrade)
+            .next(Next::InstallAs { app: None })
             .into());
     }
     if work.app.head_seq > 0 {
-        let message = format!("App `{}` has versions that were not installed.", work.app.name);
+        let message = format!("app `{}` has versions that were not installed", work.app.name);
         return Err(Refusal::new(Code::InstallExists, message)
-            .hint("install it under another name with `--app NAME`, or delete the app first")
+            .next(Next::InstallAs { app: None })
+            .correct("delete the app first")
             .into());
     }
     let VersionInput { entry, change, config, inputs, checking, .. } = input.version;
@@ -193,7 +194,7 @@ async fn upgrade(
         unpin(work, &mut row);
     }
     // An upgrade cannot do without a release.
-    let mut outcome = change::apply(work, &change).await.map_err(no_room_by_hand)?;
+    let mut outcome = change::apply(work, &change).await.map_err(|error| no_room_by_hand(&work.app.name, error))?;
     let seq = work.app.head_seq;
     // If users had this very content before, there is nothing new to try, and nothing else to go
     // back to.
@@ -210,7 +211,8 @@ async fn upgrade(
         let (mut release, ..) = make_reachable(work, Target::AppVersion(seq), why).await?;
         if release.check == CheckState::Failed {
             // A repeated request must load it again.
-            release = releasing::create(work, seq, why).await.map_err(no_room_by_hand)?.0;
+            release =
+                releasing::create(work, seq, why).await.map_err(|error| no_room_by_hand(&work.app.name, error))?.0;
         }
         outcome.check = checking::view(work.tx, &release).await?;
         if !waits && !release.check.holds_back() && work.app.live_release_id != Some(release.id) {
@@ -312,11 +314,8 @@ async fn check_inputs(work: &mut Work<'_>, input: &ChangeInput, inputs: &BTreeSe
         return Ok(());
     }
     let what = if missing.len() == 1 { "a secret that is" } else { "secrets that are" };
-    let message = format!("{} needs {what} not set.", input.change.message);
-    Err(Refusal::new(Code::MissingInputs, message)
-        .hint("give each with `--secret NAME=VALUE` or `--secret-file NAME=FILE`; of an installed app, `milepost secret set NAME` does it too")
-        .blockers(missing)
-        .into())
+    let message = format!("{} needs {what} not set", input.change.message);
+    Err(Refusal::new(Code::MissingInputs, message).next(Next::Give { field: Field::Secrets }).missing(missing).into())
 }
 
 /// Returns the app version that is live.
@@ -337,8 +336,9 @@ pub(super) fn subject(row: &InstallRow) -> String {
 }
 
 pub(crate) fn not_installed(app: &AppName) -> Refusal {
-    Refusal::new(Code::InstallNotFound, format!("App `{app}` was not installed from anywhere."))
-        .hint("`milepost install list` shows what is installed; `milepost install --channel URL` installs an app")
+    Refusal::new(Code::InstallNotFound, format!("app `{app}` is not an installed app"))
+        .see(View::Installs)
+        .next(Next::InstallFromChannel)
 }
 
 /// Returns the uid of the app version that holds what is installed.

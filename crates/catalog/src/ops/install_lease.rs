@@ -3,7 +3,8 @@
 
 use milepost_model::clock::from_millis;
 use milepost_model::install::Install;
-use milepost_model::{AppName, Code, Refusal, Timestamp};
+use milepost_model::refusal::View;
+use milepost_model::{AppName, Code, Next, Refusal, Timestamp};
 
 use crate::Catalog;
 use crate::db::Tx;
@@ -154,9 +155,10 @@ impl Catalog {
 }
 
 fn busy(app: &AppName, until: Option<Timestamp>) -> Refusal {
-    let until = until.map_or_else(String::new, |until| format!(", until {until} at the most"));
-    Refusal::new(Code::InstallBusy, format!("App `{app}` is being checked or upgraded{until}."))
-        .hint("try again in a moment; `milepost install status` shows what came of it")
+    let until = until.map_or_else(String::new, |until| format!(", until {until} at the latest"));
+    Refusal::new(Code::InstallBusy, format!("app `{app}` is being checked or upgraded{until}"))
+        .next(Next::Wait)
+        .see(View::InstallStatus)
 }
 
 /// Returns the install, if the lease is still held.
@@ -176,10 +178,8 @@ pub(super) async fn held_since(work: &mut Work<'_>, lease: &InstallLease, revisi
         return Ok(row);
     }
     let message =
-        format!("Somebody changed how app `{}` is installed while its next version was fetched.", work.app.name);
-    Err(Refusal::new(Code::InstallBusy, message)
-        .hint("look at it with `milepost install status`, then try again")
-        .into())
+        format!("the install settings of app `{}` were changed while its next version was fetched", work.app.name);
+    Err(Refusal::new(Code::InstallBusy, message).see(View::InstallStatus).next(Next::Retry).into())
 }
 
 pub(super) async fn leased(tx: &mut Tx, app: &AppRow, row: InstallRow, lease: InstallLease) -> Result<LeasedInstall> {

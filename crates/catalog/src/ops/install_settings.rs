@@ -5,7 +5,8 @@ use milepost_model::event::EventKind;
 use milepost_model::install::{
     Health, HoldInstall, Install, InstallChange, LiftInstall, SettingsError, no_health_function,
 };
-use milepost_model::{AppName, Code, Refusal, UnitKind, Warning};
+use milepost_model::refusal::{Field, View};
+use milepost_model::{AppName, Code, Next, Refusal, UnitKind, Warning};
 use serde_json::json;
 
 use super::install::{INSTALL_DEPLOYMENT, looked_at, not_installed, subject};
@@ -82,9 +83,8 @@ impl Catalog {
                 let before = row.clone();
                 match &lift.version {
                     Some(version) if !row.brakes.skipped.contains(version) => {
-                        let message = format!("`{version}` is not skipped by app `{}`.", work.app.name);
-                        let hint = "`milepost install status` shows what is held and skipped";
-                        return Err(Refusal::new(Code::InvalidRequest, message).hint(hint).into());
+                        let message = format!("app `{}` does not skip version `{version}`", work.app.name);
+                        return Err(Refusal::new(Code::InvalidRequest, message).see(View::InstallStatus).into());
                     }
                     Some(version) => {
                         row.brakes.skipped.retain(|skipped| skipped != version);
@@ -125,17 +125,16 @@ impl Catalog {
 }
 
 fn wrong(error: &SettingsError) -> CatalogError {
-    Refusal::new(Code::InvalidRequest, format!("{error}."))
-        .hint("`milepost install policy --help` shows the forms")
-        .into()
+    Refusal::new(Code::InvalidRequest, error.to_string()).see(View::PolicyForms).into()
 }
 
 fn on_trial(app: &AppName, row: &InstallRow) -> Refusal {
-    let message = format!("{} is on trial in app `{app}`, and live waits for how that ends.", row.entry.version);
-    Refusal::new(Code::InstallBusy, message).hint(
-        "try again when `milepost install status` shows that it has ended; or end the wait: `milepost release live --follow` puts it \
-         live, `milepost release live live` leaves users what they have",
-    )
+    let message = format!("{} is on trial in app `{app}`, and live stays until the trial ends", row.entry.version);
+    Refusal::new(Code::InstallBusy, message)
+        .next(Next::Wait)
+        .see(View::InstallStatus)
+        .next(Next::FollowLatest)
+        .next(Next::KeepLive)
 }
 
 /// An install straight from a registry has no index that could be signed.
@@ -143,9 +142,10 @@ fn check_key(row: &InstallRow) -> Result<()> {
     if row.channel.is_some() || row.settings.key.is_none() {
         return Ok(());
     }
-    let message = "This app comes straight from a registry, where nothing is signed, so a public key has no use.";
+    let message = "a public key has no use for an app that comes straight from a registry: nothing is signed there";
     Err(Refusal::new(Code::InvalidRequest, message)
-        .hint("leave the key out, or install the app from its author's channel")
+        .next(Next::LeaveOut { field: Field::Key })
+        .next(Next::InstallFromChannel)
         .into())
 }
 

@@ -166,7 +166,7 @@ async fn has_same_code(tx: &mut Tx, row: &InstallRow, seq: i64) -> Result<bool> 
 
 async fn release_again(work: &mut Work<'_>, row: &InstallRow, why: &str) -> Result<ReleaseRow> {
     check_releasable(work, row.app_seq).await?;
-    Ok(releasing::create(work, row.app_seq, why).await.map_err(no_room_by_hand)?.0)
+    Ok(releasing::create(work, row.app_seq, why).await.map_err(|error| no_room_by_hand(&work.app.name, error))?.0)
 }
 
 async fn go_live(work: &mut Work<'_>, row: &mut InstallRow) -> Result<()> {

@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use milepost_model::event::EventKind;
 use milepost_model::job::{Job, JobChange, JobState, NewJob};
+use milepost_model::refusal::{Field, View};
 use milepost_model::schedule::Schedule;
-use milepost_model::{AppName, Code, Refusal, Selector, Timestamp, UnitKind, UnitName};
+use milepost_model::{AppName, Code, Next, Refusal, Selector, Timestamp, UnitKind, UnitName};
 use serde_json::json;
 
 use super::execution::clean;
@@ -162,18 +163,21 @@ pub(crate) async fn target(
     Ok((unit, (!follows).then_some(version)))
 }
 
-fn invalid(message: &str, hint: &str) -> Refusal {
-    Refusal::new(Code::InvalidRequest, message).hint(hint)
+fn invalid(message: impl Into<String>) -> Refusal {
+    Refusal::new(Code::InvalidRequest, message)
 }
 
 fn check(new: &NewJob, now: Timestamp) -> Result<Option<Schedule>> {
     if new.cron.is_none() && new.first_at.is_none() {
-        let hint = "give `--cron`, for example `--cron '0 3 * * *'`, or `--first-at TIME`";
-        return Err(invalid("A job needs a pattern or a first execution time.", hint).into());
+        return Err(invalid("a job needs a pattern or a first execution time")
+            .next(Next::Give { field: Field::Cron })
+            .next(Next::Give { field: Field::FirstAt })
+            .into());
     }
     if let Some(first) = new.first_at.filter(|first| first.as_millisecond() < now.as_millisecond() - LATE_MS) {
-        let hint = "give one that is to come, like `in 5m`, or `now`";
-        return Err(invalid(&format!("The first execution time {first} is over."), hint).into());
+        return Err(invalid(format!("the first execution time {first} has passed"))
+            .correct("give a time in the future, like `in 5m`, or `now`")
+            .into());
     }
     check_count(new.cron.as_deref(), new.count)?;
     match &new.cron {
@@ -190,21 +194,23 @@ fn check_zone(zone: &str) -> Result<()> {
 
 fn check_count(cron: Option<&str>, count: Option<i64>) -> Result<()> {
     match count {
-        Some(count) if count < 1 => Err(invalid("The count of a job is at least 1.", "leave it out for no end").into()),
-        Some(count) if count > 1 && cron.is_none() => {
-            Err(invalid("A job that runs more than once needs a pattern.", "give `--cron`, or a count of 1").into())
+        Some(count) if count < 1 => {
+            Err(invalid("the count of a job must be at least 1").next(Next::LeaveOut { field: Field::Count }).into())
         }
+        Some(count) if count > 1 && cron.is_none() => Err(invalid("a job that runs more than once needs a pattern")
+            .next(Next::Give { field: Field::Cron })
+            .into()),
         _ => Ok(()),
     }
 }
 
 fn apply(job: &mut Job, change: JobChange, now: Timestamp) -> Result<()> {
     if !job.state.is_open() {
-        let message = format!("Job `{}` is {}, so it does not change any more.", job.id, job.state);
-        return Err(Refusal::new(Code::JobFinished, message).hint("make a new one with `milepost job create`").into());
+        let message = format!("job `{}` is {} and cannot be changed", job.id, job.state);
+        return Err(Refusal::new(Code::JobFinished, message).next(Next::CreateJob).into());
     }
     if change.state == Some(JobState::Done) {
-        return Err(invalid("A job is done when it has made its executions.", "use `cancelled` to end it").into());
+        return Err(invalid("a job cannot be set to `done`").correct("use `cancelled` to end it").into());
     }
     let rhythm = (job.cron.clone(), job.zone.clone());
     job.name = change.name.map_or_else(|| job.name.clone(), |name| clean(&name));
@@ -255,13 +261,13 @@ fn logged(job: &Job) -> serde_json::Value {
 }
 
 fn unknown(app: &AppRow, id: &str) -> Refusal {
-    let message = format!("App `{}` has no job `{id}`.", app.name);
-    Refusal::new(Code::JobNotFound, message).hint("`milepost job list` shows what exists")
+    let message = format!("app `{}` has no job `{id}`", app.name);
+    Refusal::new(Code::JobNotFound, message).see(View::Jobs)
 }
 
 fn ambiguous(app: &AppRow, name: &str, named: &[(String, JobState)]) -> Refusal {
-    let message = format!("App `{}` has several jobs called `{name}`.", app.name);
+    let message = format!("app `{}` has several jobs with the name `{name}`", app.name);
     Refusal::new(Code::InvalidRequest, message)
-        .hint("give the id of the one that is meant")
-        .blockers(named.iter().map(|(id, state)| format!("job {id} ({state})")).collect())
+        .correct("give the id of one of them")
+        .candidates(named.iter().map(|(id, state)| format!("job {id} ({state})")).collect())
 }

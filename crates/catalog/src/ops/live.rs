@@ -1,6 +1,7 @@
 use milepost_model::pointer::{Step, rollback_targets};
+use milepost_model::refusal::View;
 use milepost_model::release::{Live, LiveMode, Release, ReleaseState};
-use milepost_model::{AppName, Code, Refusal};
+use milepost_model::{AppName, Code, Next, Refusal};
 
 use super::release::{check_reachable, check_releasable, expired, no_room_by_hand};
 use crate::Catalog;
@@ -157,15 +158,17 @@ async fn previous(work: &mut Work<'_>) -> Result<Vec<i64>> {
     }
     let earlier = rollback_targets(&steps);
     if earlier.is_empty() {
-        let message = format!("There is nothing earlier on the way that live of app `{}` took.", work.app.name);
-        let hint = "`milepost release history` shows its moves; `milepost release live RELEASE` puts any release live";
-        return Err(Refusal::new(Code::NothingToRollBackTo, message).hint(hint).into());
+        let message = format!("live of app `{}` was at no earlier release", work.app.name);
+        return Err(Refusal::new(Code::NothingToRollBackTo, message)
+            .see(View::ReleaseHistory)
+            .next(Next::MakeLive { release: None, force: false })
+            .into());
     }
     Ok(earlier)
 }
 
 /// If the user named no target, suggests the nearest earlier one that can be reached.
-async fn offer_earlier(work: &mut Work<'_>, refusal: Refusal) -> Result<CatalogError> {
+async fn offer_earlier(work: &mut Work<'_>, mut refusal: Refusal) -> Result<CatalogError> {
     if refusal.code != Code::VersionDeleted {
         return Ok(refusal.into());
     }
@@ -173,9 +176,9 @@ async fn offer_earlier(work: &mut Work<'_>, refusal: Refusal) -> Result<CatalogE
         let release = releases::of_app_version(work.tx, work.app.id, seq).await?;
         let active = release.is_some_and(|release| release.state == ReleaseState::Active);
         if active || releasing::missing_versions(work.tx, work.app.id, seq).await?.is_empty() {
-            let place = app_versions::get(work.tx, work.app.id, seq).await?.uid;
-            let hint = format!("`milepost rollback --to {place}` goes to what was live before that");
-            return Ok(refusal.hint(hint).into());
+            let target = app_versions::get(work.tx, work.app.id, seq).await?.uid;
+            refusal.next = vec![Next::RollBackTo { target }];
+            return Ok(refusal.into());
         }
     }
     Ok(refusal.into())
@@ -196,6 +199,7 @@ pub(super) async fn make_reachable(
         return Ok((release, false, Vec::new()));
     }
     check_releasable(work, seq).await?;
-    let (row, expired) = releasing::create(work, seq, why).await.map_err(no_room_by_hand)?;
+    let (row, expired) =
+        releasing::create(work, seq, why).await.map_err(|error| no_room_by_hand(&work.app.name, error))?;
     Ok((row, true, expired))
 }

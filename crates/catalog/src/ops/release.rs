@@ -1,7 +1,8 @@
 use milepost_model::check::CheckState;
 use milepost_model::pointer::Step;
+use milepost_model::refusal::{Use, User, UserKind, View};
 use milepost_model::release::{LiveMode, Release, ReleaseState};
-use milepost_model::{AppName, Code, Refusal, UnitKind};
+use milepost_model::{AppName, Code, Next, Refusal, UnitKind};
 
 use crate::change::check_function_count;
 use crate::change::put::check_limits;
@@ -42,17 +43,16 @@ impl Catalog {
                     Some(name) => crate::read::find_app_version(work.tx, &work.app, name).await?.seq,
                     None if work.app.head_seq == 0 => {
                         let message =
-                            format!("App `{}` has no version yet, so there is nothing to release.", work.app.name);
-                        return Err(Refusal::new(Code::AppVersionNotFound, message)
-                            .hint("put something into it first")
-                            .into());
+                            format!("app `{}` has no version yet, so there is nothing to release", work.app.name);
+                        return Err(Refusal::new(Code::AppVersionNotFound, message).next(Next::Deploy).into());
                     }
                     None => work.app.head_seq,
                 };
                 check_releasable(work, seq).await?;
                 let why = if why.is_empty() { "released by hand".to_owned() } else { why };
                 let before = work.app.live_release_id;
-                let (release, expired) = releasing::create(work, seq, &why).await.map_err(no_room_by_hand)?;
+                let (release, expired) =
+                    releasing::create(work, seq, &why).await.map_err(|error| no_room_by_hand(&work.app.name, error))?;
                 // While live is pinned, a release changes neither what users get nor a version on
                 // trial.
                 if work.app.live_release_id != before {
@@ -72,17 +72,19 @@ impl Catalog {
                 if release.state == ReleaseState::Expired {
                     return Err(expired(&release.name, release.expired_at));
                 }
-                let mut blockers: Vec<String> =
-                    tags::of_release(work.tx, release.id).await?.iter().map(|tag| format!("tag {tag}")).collect();
+                let tags = tags::of_release(work.tx, release.id).await?;
+                let mut users: Vec<User> =
+                    tags.iter().map(|tag| User::new(UserKind::Tag, tag.as_str(), Use::Protects, "")).collect();
                 if work.app.live_release_id == Some(release.id) {
                     let mode = if work.app.live_mode == LiveMode::Pinned { "pinned" } else { "following" };
-                    blockers.push(format!("live, {mode}"));
+                    users.push(User::new(UserKind::Live, "", Use::Protects, "").because(vec![mode.to_owned()]));
                 }
-                if !blockers.is_empty() {
-                    let message = format!("Release `{}` is protected.", release.name);
+                if !users.is_empty() {
+                    let message = format!("release `{}` is protected", release.name);
                     return Err(Refusal::new(Code::InUse, message)
-                        .hint("untag it, or put another release live first")
-                        .blockers(blockers)
+                        .next(Next::Untag)
+                        .next(Next::MakeLive { release: None, force: false })
+                        .users(users)
                         .into());
                 }
                 releasing::expire(work, &release, if why.is_empty() { "expired by hand" } else { &why }).await?;
@@ -97,29 +99,30 @@ impl Catalog {
 
 /// Rejects a release that failed its check or is still being checked, unless the user forces it.
 pub(super) fn check_reachable(release: &ReleaseRow) -> Result<()> {
+    let name = &release.name;
     let (what, next) = match release.check {
-        CheckState::Failed => ("did not load", "fix it and deploy again"),
-        CheckState::Pending => ("is still being checked", "wait for it with `milepost release show`"),
+        CheckState::Failed => ("did not load", Next::Correct { how: "fix it and deploy again".to_owned() }),
+        CheckState::Pending => ("is still being checked", Next::See { view: View::Release { name: name.clone() } }),
         _ => return Ok(()),
     };
-    let name = &release.name;
-    Err(Refusal::new(Code::CheckFailed, format!("Release `{name}` {what}."))
-        .hint(format!("{next}; `milepost release live {name} --force` puts it live all the same"))
+    Err(Refusal::new(Code::CheckFailed, format!("release `{name}` {what}"))
+        .next(next)
+        .next(Next::MakeLive { release: Some(name.clone()), force: true })
         .into())
 }
 
 pub(crate) fn expired(name: &str, at: Option<milepost_model::Timestamp>) -> crate::CatalogError {
     let when = at.map_or_else(String::new, |at| format!(" at {at}"));
-    let message = format!("Release `{name}` expired{when}.");
-    let hint = format!("bring its app version back with `milepost release create {name}`");
-    Refusal::new(Code::ReleaseExpired, message).hint(hint).into()
+    let message = format!("release `{name}` expired{when}");
+    Refusal::new(Code::ReleaseExpired, message).next(Next::CreateRelease { of: Some(name.to_owned()) }).into()
 }
 
-/// Replaces the hint about `--no-release`: a release or a rollback cannot do without a release.
-pub(super) fn no_room_by_hand(error: CatalogError) -> CatalogError {
+/// Replaces the step to keep a change without a release: a release or a rollback needs one.
+pub(super) fn no_room_by_hand(app: &AppName, error: CatalogError) -> CatalogError {
     match error {
-        CatalogError::Refused(refusal) if refusal.code == Code::NoRoom => {
-            refusal.hint("untag one with `milepost release untag TAG`, or move the app to a larger plan").into()
+        CatalogError::Refused(mut refusal) if refusal.code == Code::NoRoom => {
+            refusal.next = vec![Next::Untag, Next::LargerPlan { app: app.to_string() }];
+            CatalogError::Refused(refusal)
         }
         other => other,
     }
@@ -135,10 +138,12 @@ pub(crate) async fn check_releasable(work: &mut Work<'_>, seq: i64) -> Result<()
     let app_version = app_versions::get(work.tx, work.app.id, seq).await?.uid;
     let release = releases::of_app_version(work.tx, work.app.id, seq).await?;
     let release = release.map(|release| format!(" (release `{}`)", release.name)).unwrap_or_default();
-    let message = format!("App version `{app_version}`{release} cannot be released again: versions it needs are gone.");
+    let message =
+        format!("app version `{app_version}`{release} cannot be released again: versions it needs were deleted");
     Err(Refusal::new(Code::VersionDeleted, message)
-        .hint("choose another one; `milepost app list-version` shows them")
-        .blockers(missing)
+        .correct("choose another one")
+        .see(View::AppVersions)
+        .deleted(missing)
         .into())
 }
 

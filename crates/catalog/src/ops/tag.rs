@@ -66,14 +66,14 @@ async fn check_free(work: &mut crate::work::Work<'_>, tag: &TagName) -> Result<(
     let is_release = releases::find_by_name(work.tx, work.app.id, tag.as_str()).await?.is_some();
     let is_version = crate::tables::app_versions::find_by_uid(work.tx, work.app.id, tag.as_str()).await?.is_some();
     if is_release || is_version {
-        let message = format!("`{tag}` is the id of a release or an app version, so it cannot be a tag.");
-        return Err(Refusal::new(Code::NameTaken, message).hint("choose another tag").into());
+        let message = format!("`{tag}` is the id of a release or an app version, so it cannot be a tag");
+        return Err(Refusal::new(Code::NameTaken, message).correct("choose another tag").into());
     }
     // `{release}--{app}` is one label of a host name.
     if tag.as_str().len() + 2 + work.app.name.as_str().len() > 63 {
         let message =
-            format!("`{tag}--{}` is longer than the 63 letters that a part of a host name may have.", work.app.name);
-        return Err(Refusal::new(Code::InvalidName, message).hint("choose a shorter tag").into());
+            format!("`{tag}--{}` is longer than the 63 characters allowed in a part of a host name", work.app.name);
+        return Err(Refusal::new(Code::InvalidName, message).correct("choose a shorter tag").into());
     }
     Ok(())
 }

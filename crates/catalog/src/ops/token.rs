@@ -1,4 +1,5 @@
-use milepost_model::{AppName, Code, Digest, Refusal, Role};
+use milepost_model::refusal::View;
+use milepost_model::{AppName, Code, Digest, Next, Refusal, Role};
 
 use crate::Catalog;
 use crate::error::Result;
@@ -37,9 +38,9 @@ impl Catalog {
                     if tokens::insert(tx, &hash, app_id, &token).await? {
                         return Ok(token);
                     }
-                    let message = format!("There is already a token called `{}`.", token.name);
+                    let message = format!("token `{}` already exists", token.name);
                     Err(Refusal::new(Code::TokenExists, message)
-                        .hint("choose another name, or delete that one first")
+                        .correct("choose another name, or delete that one first")
                         .into())
                 })
             })
@@ -62,13 +63,13 @@ impl Catalog {
                         return Ok(());
                     }
                     let names: Vec<String> = tokens::list(tx).await?.into_iter().map(|token| token.name).collect();
-                    let message = format!("There is no token called `{name}`.");
-                    Err(Refusal::unknown(
+                    let message = format!("token `{name}` does not exist");
+                    Err(Refusal::not_found(
                         Code::TokenNotFound,
                         message,
                         &name,
                         &names,
-                        "`milepost token list` shows what exists",
+                        [Next::See { view: View::Tokens }],
                     )
                     .into())
                 })

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use milepost_model::event::EventKind;
+use milepost_model::refusal::View;
 use milepost_model::webhook::{NewWebhook, Webhook, WebhookChange};
 use milepost_model::{AppName, Code, Refusal};
 use serde_json::json;
@@ -165,8 +166,8 @@ impl Catalog {
 
 fn own(found: Option<WebhookRow>, app: &AppRow, id: &str) -> Result<WebhookRow, Refusal> {
     found.filter(|row| row.app_id == app.id).ok_or_else(|| {
-        let message = format!("App `{}` has no webhook `{id}`.", app.name);
-        Refusal::new(Code::WebhookNotFound, message).hint("`milepost webhook list` shows what exists")
+        let message = format!("app `{}` has no webhook `{id}`", app.name);
+        Refusal::new(Code::WebhookNotFound, message).see(View::Webhooks)
     })
 }
 

@@ -1,8 +1,9 @@
 use milepost_model::change::UnitKey;
 use milepost_model::diff::Contents;
+use milepost_model::refusal::View;
 use milepost_model::release::Release;
 use milepost_model::snapshot::AppVersion;
-use milepost_model::{AppName, Code, Refusal};
+use milepost_model::{AppName, Code, Next, Refusal};
 
 use super::views::spec_of;
 use super::{Page, PageOf, cut, object_view};
@@ -33,12 +34,11 @@ pub(crate) async fn find_app_version(tx: &mut Tx, app: &AppRow, name: &str) -> R
         Ok(release) => app_versions::get(tx, app.id, release.app_seq).await,
         Err(CatalogError::Refused(_)) if POINTERS.contains(&name) => {
             let message = match name {
-                "head" => format!("App `{}` has no version yet.", app.name),
-                "live" => format!("Nothing of app `{}` is live yet.", app.name),
-                _ => format!("App `{}` has no release yet.", app.name),
+                "head" => format!("app `{}` has no version yet", app.name),
+                "live" => format!("nothing of app `{}` is live yet", app.name),
+                _ => format!("app `{}` has no release yet", app.name),
             };
-            let hint = "`milepost deploy` makes one; `milepost app list-version` shows what exists";
-            Err(Refusal::new(Code::AppVersionNotFound, message).hint(hint).into())
+            Err(Refusal::new(Code::AppVersionNotFound, message).next(Next::Deploy).see(View::AppVersions).into())
         }
         Err(CatalogError::Refused(_)) => {
             let recent = app_versions::list(tx, app.id, None, 100).await?;
@@ -46,13 +46,13 @@ pub(crate) async fn find_app_version(tx: &mut Tx, app: &AppRow, name: &str) -> R
             names.extend(releases::list(tx, app.id, false, None, 100).await?.into_iter().map(|release| release.name));
             names.extend(tags::list(tx, app.id).await?.into_iter().map(|(tag, _)| tag.to_string()));
             names.extend(POINTERS.map(str::to_owned));
-            let message = format!("App `{}` has no app version or release `{name}`.", app.name);
-            Err(Refusal::unknown(
+            let message = format!("app `{}` has no app version or release `{name}`", app.name);
+            Err(Refusal::not_found(
                 Code::AppVersionNotFound,
                 message,
                 name,
                 &names,
-                "`milepost app list-version` shows what exists",
+                [Next::See { view: View::AppVersions }],
             )
             .into())
         }

@@ -1,5 +1,5 @@
 use milepost_model::build::Build;
-use milepost_model::{AppName, Code, Refusal};
+use milepost_model::{AppName, Code, Next, Refusal};
 
 use super::{Page, PageOf, cut};
 use crate::Catalog;
@@ -18,9 +18,10 @@ impl Catalog {
                 }
                 let recent = builds::list(tx, app.id, None, SUGGEST_FROM).await?;
                 let ids: Vec<String> = recent.into_iter().map(|row| row.build.id).collect();
-                let message = format!("App `{}` has no build `{id}`.", app.name);
-                let otherwise = "builds are forgotten 30 days after they were last used";
-                Err(Refusal::unknown(Code::BuildNotFound, message, &id, &ids, otherwise).into())
+                let message = format!("app `{}` has no build `{id}`", app.name);
+                let why = "builds are deleted 30 days after they were last used".to_owned();
+                let how = [Next::Correct { how: why }];
+                Err(Refusal::not_found(Code::BuildNotFound, message, &id, &ids, how).into())
             })
         })
         .await

@@ -1,8 +1,9 @@
 use milepost_model::event::Event;
 use milepost_model::pointer::{Alias, PointerMove};
+use milepost_model::refusal::View;
 use milepost_model::release::Release;
 use milepost_model::snapshot::AppObject;
-use milepost_model::{AliasName, AppName, Code, Refusal, TagName, Timestamp, UnitKind, UnitName};
+use milepost_model::{AliasName, AppName, Code, Next, Refusal, TagName, Timestamp, UnitKind, UnitName};
 
 use super::{Page, PageOf, cut, object_view};
 use crate::db::Tx;
@@ -84,8 +85,8 @@ impl Catalog {
     /// Returns the exact versions that were live at a moment.
     pub async fn at(&self, app: &AppName, at: Timestamp) -> Result<AtMoment> {
         if at > self.clock.now() {
-            let message = format!("{at} has not come yet.");
-            return Err(Refusal::new(Code::InvalidTime, message).hint("ask for a moment that has passed").into());
+            let message = format!("{at} is in the future");
+            return Err(Refusal::new(Code::InvalidTime, message).correct("give a time in the past").into());
         }
         let app = app.clone();
         self.db.read(move |tx| Box::pin(async move { at_moment(tx, &app, at).await })).await
@@ -119,9 +120,8 @@ async fn at_moment(tx: &mut Tx, name: &AppName, at: Timestamp) -> Result<AtMomen
     let app = apps::get(tx, name).await?;
     let live = pointer_moves::at(tx, app.id, Pointer::Live, at).await?;
     let Some((moved, release_id)) = live.and_then(|moved| moved.to_id.map(|id| (moved, id))) else {
-        let message = format!("Nothing of app `{name}` was live at {at}.");
-        let hint = format!("the app was made at {}; `milepost app history` shows what happened since", app.created_at);
-        return Err(Refusal::new(Code::NothingThen, message).hint(hint).into());
+        let message = format!("nothing of app `{name}`, created at {}, was live at {at}", app.created_at);
+        return Err(Refusal::new(Code::NothingThen, message).see(View::AppHistory).into());
     };
     let release = releases::get(tx, release_id).await?;
     let row = app_versions::get(tx, app.id, release.app_seq).await?;
@@ -193,12 +193,6 @@ async fn move_view(tx: &mut Tx, pointer: Pointer<'_>, row: MoveRow) -> Result<Po
 
 pub(crate) async fn unknown_tag(tx: &mut Tx, app: &AppRow, name: &str) -> Result<Refusal> {
     let names: Vec<String> = tags::list(tx, app.id).await?.into_iter().map(|(tag, _)| tag.to_string()).collect();
-    let message = format!("App `{}` has no tag `{name}`.", app.name);
-    Ok(Refusal::unknown(
-        Code::TagNotFound,
-        message,
-        name,
-        &names,
-        "`milepost release list` shows releases and their tags",
-    ))
+    let message = format!("app `{}` has no tag `{name}`", app.name);
+    Ok(Refusal::not_found(Code::TagNotFound, message, name, &names, [Next::See { view: View::Releases }]))
 }

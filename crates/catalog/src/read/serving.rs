@@ -145,9 +145,9 @@ impl Catalog {
         self.look(app, move |tx, app| {
             Box::pin(async move {
                 if !versions::is_of_app(tx, version_id, app.id).await? {
-                    let message = format!("The version is not one of app `{}`.", app.name);
+                    let message = format!("app `{}` does not have the version", app.name);
                     return Err(Refusal::new(Code::VersionNotFound, message)
-                        .hint("the app it was of was deleted; run the function of the present one")
+                        .correct("run the function of the current app: the earlier app of this name was deleted")
                         .into());
                 }
                 around(tx, app, version_id).await

@@ -1,5 +1,6 @@
 use milepost_model::change::{Deployment, UnitKey};
 use milepost_model::pointer::Alias;
+use milepost_model::refusal::{Use, User, UserKind};
 use milepost_model::snapshot::{Group, Unit, Version};
 use milepost_model::{AliasName, AppName, GroupName, Refusal, Selector, UnitKind, UnitName};
 
@@ -186,8 +187,8 @@ pub(crate) async fn triggers_following(
     app: &AppRow,
     function: &UnitName,
     alias: &AliasName,
-) -> Result<Vec<String>> {
-    let mut found = following_in(tx, app, app.head_seq, "the app", function, alias).await?;
+) -> Result<Vec<User>> {
+    let mut found = following_in(tx, app, app.head_seq, "", function, alias).await?;
     found.extend(release_triggers_following(tx, app, function, alias).await?);
     Ok(found)
 }
@@ -199,11 +200,10 @@ pub(crate) async fn release_triggers_following(
     app: &AppRow,
     function: &UnitName,
     alias: &AliasName,
-) -> Result<Vec<String>> {
+) -> Result<Vec<User>> {
     let mut found = Vec::new();
     for release in releases::active(tx, app.id).await? {
-        let place = format!("release {}", release.name);
-        found.extend(following_in(tx, app, release.app_seq, &place, function, alias).await?);
+        found.extend(following_in(tx, app, release.app_seq, &release.name, function, alias).await?);
     }
     Ok(found)
 }
@@ -212,10 +212,10 @@ async fn following_in(
     tx: &mut Tx,
     app: &AppRow,
     seq: i64,
-    place: &str,
+    release: &str,
     function: &UnitName,
     alias: &AliasName,
-) -> Result<Vec<String>> {
+) -> Result<Vec<User>> {
     let mut found = Vec::new();
     for member in memberships::at(tx, app.id, seq).await? {
         let unit = units::find_by_id(tx, member.unit_id).await?;
@@ -228,7 +228,7 @@ async fn following_in(
         }
         let spec = spec_of(tx, &version).await?;
         if spec.target().is_some_and(|target| target.function == *function && target.alias.as_ref() == Some(alias)) {
-            found.push(format!("{} in {place} follows it", unit.key()));
+            found.push(User::new(UserKind::Unit, unit.key().to_string(), Use::Follows, "").in_release(release));
         }
     }
     Ok(found)

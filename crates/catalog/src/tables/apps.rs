@@ -1,5 +1,5 @@
 use milepost_model::release::LiveMode;
-use milepost_model::{AppName, Code, PlanName, Refusal, Timestamp};
+use milepost_model::{AppName, Code, Next, PlanName, Refusal, Timestamp};
 
 use crate::db::{Row, Tx};
 use crate::error::Result;
@@ -62,9 +62,9 @@ pub(crate) async fn lock(tx: &mut Tx, name: &AppName) -> Result<AppRow> {
 
 async fn unknown(tx: &mut Tx, name: &AppName) -> Result<Refusal> {
     let names = list(tx, None, 200).await?.into_iter().map(|app| app.name.to_string()).collect::<Vec<_>>();
-    let message = format!("There is no app called `{name}`.");
-    let otherwise = format!("create it with `milepost app create {name}`");
-    Ok(Refusal::unknown(Code::AppNotFound, message, name.as_str(), &names, &otherwise))
+    let message = format!("app `{name}` does not exist");
+    let create = [Next::CreateApp { app: name.to_string() }];
+    Ok(Refusal::not_found(Code::AppNotFound, message, name.as_str(), &names, create))
 }
 
 /// Returns `None` for a deleted app.
@@ -87,8 +87,8 @@ pub(crate) async fn insert(tx: &mut Tx, name: &AppName, plan: PlanName, at: Time
     let params = [name.as_str().into(), plan.as_str().into(), at.into(), by.into()];
     match tx.query_opt(&sql, &params).await? {
         Some(row) => read(&row),
-        None => Err(Refusal::new(Code::AppExists, format!("There is already an app called `{name}`."))
-            .hint("choose another name, or go on with the one that exists")
+        None => Err(Refusal::new(Code::AppExists, format!("app `{name}` already exists"))
+            .correct("choose another name, or use the existing app")
             .into()),
     }
 }

@@ -46,9 +46,9 @@ pub(crate) async fn put(
     if missing.is_empty() || on_missing == Missing::Ignore {
         return Ok(id);
     }
-    Err(Refusal::new(Code::MissingBlobs, "Files of this change are not on the server.")
-        .hint("upload them first and send the change again")
-        .blockers(missing)
+    Err(Refusal::new(Code::MissingBlobs, "the server does not have all files of this change")
+        .correct("upload them first and send the change again")
+        .missing(missing)
         .into())
 }
 

@@ -145,7 +145,7 @@ pub(crate) async fn open(tx: &mut Tx, needed: Needed<'_>, limit: i64) -> Result<
     );
     let told = |row: &Row| {
         let (id, name) = (row.text(0)?, row.text(1)?);
-        Ok(if name.is_empty() { format!("job {id}") } else { format!("job {name} ({id})") })
+        Ok(if name.is_empty() { id } else { format!("{name} ({id})") })
     };
     tx.query(&sql, &params).await?.iter().map(told).collect()
 }

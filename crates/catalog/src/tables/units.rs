@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 
 use milepost_model::change::UnitKey;
+use milepost_model::refusal::View;
 use milepost_model::spec::BUILT_IN_ENVIRONMENTS;
 use milepost_model::suggest::or_list;
-use milepost_model::{Code, Refusal, UnitKind, UnitName};
+use milepost_model::{Code, Next, Refusal, UnitKind, UnitName};
 
 use crate::db::{Row, Tx};
 use crate::error::Result;
@@ -81,15 +82,14 @@ pub(crate) async fn unknown(tx: &mut Tx, app: &AppRow, kind: UnitKind, name: &Un
     let present = list_present(tx, app.id, kind.into(), None, 500).await?;
     let names: Vec<String> = present.into_iter().map(|unit| unit.name.to_string()).collect();
     let message = if kind == UnitKind::Config {
-        format!("App `{}` has no configuration.", app.name)
+        format!("app `{}` has no configuration", app.name)
     } else {
-        format!("App `{}` has no {kind} `{name}`.", app.name)
+        format!("app `{}` has no {kind} `{name}`", app.name)
     };
     let otherwise = match kind {
-        UnitKind::Config => "set a key with `milepost config set key=value`".to_owned(),
-        UnitKind::Secret => format!("set it with `milepost secret set {name}`"),
-        UnitKind::Static => "`milepost static list` shows what exists".to_owned(),
-        _ => format!("`milepost {kind} list` shows what exists"),
+        UnitKind::Config => Next::SetConfig,
+        UnitKind::Secret => Next::SetSecret { name: name.to_string() },
+        kind => Next::See { view: View::Units { kind } },
     };
     // The name of a route is its methods and its path, but users often type only the path.
     let by_path: Vec<String> = match kind {
@@ -97,10 +97,9 @@ pub(crate) async fn unknown(tx: &mut Tx, app: &AppRow, kind: UnitKind, name: &Un
         _ => Vec::new(),
     };
     if !by_path.is_empty() {
-        let hint = format!("did you mean {}?", or_list(&by_path));
-        return Ok(Refusal::new(Code::UnitNotFound, message).hint(hint));
+        return Ok(Refusal::new(Code::UnitNotFound, message).next(Next::DidYouMean { names: by_path }));
     }
-    Ok(Refusal::unknown(Code::UnitNotFound, message, name.as_str(), &names, &otherwise))
+    Ok(Refusal::not_found(Code::UnitNotFound, message, name.as_str(), &names, [otherwise]))
 }
 
 /// Rejects an unknown environment. Suggests the built-in ones too: they can be used before the app
@@ -110,9 +109,9 @@ pub(crate) async fn unknown_environment(tx: &mut Tx, app: &AppRow, name: &UnitNa
     let built_in = BUILT_IN_ENVIRONMENTS.map(|(name, _)| name.to_owned());
     let names: BTreeSet<String> = present.into_iter().map(|unit| unit.name.to_string()).chain(built_in).collect();
     let names: Vec<String> = names.into_iter().collect();
-    let message = format!("App `{}` has no environment `{name}`.", app.name);
-    let otherwise = format!("use {}, or make one with `milepost environment create`", or_list(&names));
-    Ok(Refusal::unknown(Code::UnitNotFound, message, name.as_str(), &names, &otherwise))
+    let message = format!("app `{}` has no environment `{name}`", app.name);
+    let otherwise = [Next::Correct { how: format!("use {}", or_list(&names)) }, Next::CreateEnvironment];
+    Ok(Refusal::not_found(Code::UnitNotFound, message, name.as_str(), &names, otherwise))
 }
 
 pub(crate) async fn list_present(

@@ -268,7 +268,7 @@ pub(crate) async fn pins_of(tx: &mut Tx, version_ids: &[i64]) -> Result<Vec<(i64
 pub(crate) async fn deleted_pins(tx: &mut Tx, version_id: i64) -> Result<Vec<String>> {
     let sql = "SELECT u.kind, u.name, t.number FROM version_pins p JOIN versions t ON t.id = p.target_id \
                JOIN units u ON u.id = t.unit_id WHERE p.version_id = $1 AND t.state = 'deleted'";
-    let told = |row: &Row| Ok(format!("{} {} version {} was deleted", row.text(0)?, row.text(1)?, row.int(2)?));
+    let told = |row: &Row| Ok(format!("{} {} version {}", row.text(0)?, row.text(1)?, row.int(2)?));
     tx.query(sql, &[version_id.into()]).await?.iter().map(told).collect()
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use milepost_model::change::{UnitAction, UnitOutcome};
 use milepost_model::pointer::Step;
-use milepost_model::{AliasName, AppName, Code, Refusal, Selector, UnitKind, UnitName};
+use milepost_model::refusal::View;
+use milepost_model::{AliasName, AppName, Code, Next, Refusal, Selector, UnitKind, UnitName};
 
 use crate::db::{Ending, Tx};
 use crate::error::Result;
@@ -35,8 +36,8 @@ impl Catalog {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 if let Some(taken) = first(work.tx, &work.app, &name).await? {
-                    let message = format!("Function `{}` already has an alias `{name}`.", taken.function);
-                    return Err(Refusal::new(Code::AliasExists, message).hint("choose another name").into());
+                    let message = format!("function `{}` already has an alias `{name}`", taken.function);
+                    return Err(Refusal::new(Code::AliasExists, message).correct("choose another name").into());
                 }
                 let unit = point(work, &name, &function, &selector).await?;
                 let alias = V1Alias {
@@ -143,9 +144,9 @@ async fn get(tx: &mut Tx, app: &AppRow, name: &AliasName) -> Result<V1Alias> {
     }
     let names: Vec<String> =
         qinling::list_aliases(tx, app.id, None).await?.into_iter().map(|alias| alias.name.to_string()).collect();
-    let message = format!("No function of app `{}` has an alias `{name}`.", app.name);
-    let otherwise = "`milepost function alias list` shows what exists";
-    Err(Refusal::unknown(Code::AliasNotFound, message, name.as_str(), &names, otherwise).into())
+    let message = format!("no function of app `{}` has an alias `{name}`", app.name);
+    let see = [Next::See { view: View::Aliases { function: None } }];
+    Err(Refusal::not_found(Code::AliasNotFound, message, name.as_str(), &names, see).into())
 }
 
 async fn point(work: &mut Work<'_>, name: &AliasName, function: &UnitName, selector: &Selector) -> Result<UnitRow> {

@@ -227,8 +227,8 @@ pub(super) async fn find(tx: &mut Tx, unit: &UnitRow, number_or_id: &str) -> Res
 }
 
 pub(crate) fn unpublished(app: &AppRow, unit: &UnitRow, number_or_id: &str) -> Refusal {
-    let message = format!("Function `{}` of app `{}` has no published version `{number_or_id}`.", unit.name, app.name);
-    Refusal::new(Code::VersionNotFound, message).hint("publish one first")
+    let message = format!("function `{}` of app `{}` has no published version `{number_or_id}`", unit.name, app.name);
+    Refusal::new(Code::VersionNotFound, message).correct("publish one first")
 }
 
 /// Returns a unit of the app with its v1 data; uses the id `fresh` if it has none yet.
