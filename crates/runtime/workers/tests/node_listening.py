@@ -128,3 +128,54 @@ class Listening(NodeCase):
     def test_an_export_takes_precedence_over_a_server(self):
         channel = self.run_function(HTTP + "http.createServer(app).listen(3000); module.exports = async (context) => 'exported'")
         self.assertEqual(channel.call().text, "exported")
+
+
+# The parts of Fastify that make an application of a plugin.
+FASTIFY = """
+module.exports = (options) => {
+  const routes = {}
+  return {
+    server: require('node:http').createServer(),
+    get(path, handler) { routes[path] = handler },
+    async register(plugin, opts) { await plugin(this, opts) },
+    async ready() {},
+    async routing(req, res) { res.end(JSON.stringify([options, await routes[req.url]()])) },
+  }
+}
+"""
+
+
+class Plugins(NodeCase):
+    PLUGIN = "module.exports = async function (fastify, opts) { fastify.get('/', async () => opts) }"
+
+    def test_serves_a_plugin_with_the_packages_fastify(self):
+        for code in (
+            self.PLUGIN,
+            self.PLUGIN + "\nmodule.exports.options = { a: 1 }",
+            "module.exports = async (fastify, opts) => { fastify.get('/', async () => opts) }",
+            "module.exports = async (app, opts) => { app.get('/', async () => opts) }\n"
+            "module.exports[Symbol.for('skip-override')] = true",
+        ):
+            with self.subTest(code):
+                channel = self.run_function({"index.js": code, "node_modules/fastify/index.js": FASTIFY})
+                self.assertEqual(self.last.convention, "http")
+                options = {"a": 1} if "a: 1" in code else {}
+                self.assertEqual(channel.call().json(), [options, options])
+        module = self.PLUGIN.replace("module.exports =", "export default") + "\nexport const options = { a: 1 }"
+        channel = self.run_function({"index.mjs": module, "node_modules/fastify/index.js": FASTIFY})
+        self.assertEqual(channel.call().json(), [{"a": 1}, {"a": 1}])
+
+    def test_a_plugin_that_fails_fails_the_load(self):
+        code = "module.exports = async (fastify) => { throw new Error('no database') }"
+        with self.assertRaises(Failed) as caught:
+            self.run_function({"index.js": code, "node_modules/fastify/index.js": FASTIFY})
+        self.assertEqual(caught.exception.message, "Error: no database")
+
+    def test_a_plugin_without_fastify_says_what_to_add(self):
+        with self.assertRaises(Failed) as caught:
+            self.run_function(self.PLUGIN)
+        self.assertEqual(
+            caught.exception.message,
+            "index.js exports a plugin of Fastify, but the package does not have Fastify: add `fastify` to the "
+            "dependencies in package.json",
+        )
