@@ -1,5 +1,7 @@
 //! Builds: turn the source of a package into the tree that runs.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -7,7 +9,7 @@ use crate::canonical;
 use crate::clock::Timestamp;
 use crate::digest::Digest;
 use crate::name::UnitName;
-use crate::spec::{EnvironmentSpec, Runtime};
+use crate::spec::{EnvironmentSpec, Runtime, UnitSpec};
 
 /// A request for a build. The response is a stream of [`BuildEvent`]s, one per line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -81,8 +83,29 @@ pub enum BuildState {
     Failed,
 }
 
-/// The cache key of a build result. Builds with equal keys are assumed to give equal results.
-pub fn key(source: Digest, environment: Digest, command: &str) -> Digest {
+/// The cache key of a build result. Builds with equal keys are assumed to give equal results. The
+/// environment's variables are not part of it, because builds do not get them.
+pub fn key(source: Digest, environment: &EnvironmentSpec, command: &str) -> Digest {
+    key_of(source, builder(environment).digest(), command)
+}
+
+/// The key under which earlier versions stored the result: with the variables.
+pub fn former_key(source: Digest, environment: &EnvironmentSpec, command: &str) -> Digest {
+    key_of(source, UnitSpec::Environment(environment.clone()).digest(), command)
+}
+
+/// Whether packages are built in the same way in both environments.
+pub fn builds_alike(one: &EnvironmentSpec, other: &EnvironmentSpec) -> bool {
+    builder(one) == builder(other)
+}
+
+/// The environment as a build sees it. Without variables it is the environment itself, so its former
+/// key stays valid.
+fn builder(environment: &EnvironmentSpec) -> UnitSpec {
+    UnitSpec::Environment(EnvironmentSpec { variables: BTreeMap::new(), ..environment.clone() })
+}
+
+fn key_of(source: Digest, environment: Digest, command: &str) -> Digest {
     let parts = serde_json::json!({ "source": source, "environment": environment, "command": command });
     Digest::of(&canonical::to_bytes(&parts))
 }

@@ -2,12 +2,12 @@
 //! build. No version points at a source that failed to build.
 
 use milepost_model::refusal::Part;
-use milepost_model::spec::PackageSpec;
-use milepost_model::{Code, Next, Refusal, UnitName, build};
+use milepost_model::spec::{EnvironmentSpec, PackageSpec};
+use milepost_model::{Code, Digest, Next, Refusal, UnitName, UnitSpec, build};
 
 use super::Draft;
-use crate::error::Result;
-use crate::tables::builds;
+use crate::error::{CatalogError, Result};
+use crate::tables::{builds, contents};
 use crate::work::Work;
 
 /// A package that must be built before the change can be applied.
@@ -29,31 +29,41 @@ pub(super) async fn fill(
     let Some(source) = spec.source else { return Ok(()) };
     // A result that a merged put kept belongs to the former environment and command.
     (spec.deployment, spec.build_log) = (None, None);
-    let same = |current: &&PackageSpec| {
-        current.source == Some(source)
-            && current.environment.digest == spec.environment.digest
-            && current.build_command == spec.build_command
-    };
+    let environment = environment(work, &spec.environment.digest)
+        .await?
+        .ok_or_else(|| CatalogError::inconsistent(format!("the environment of package {package} is empty")))?;
+    let same = |current: &&PackageSpec| current.source == Some(source) && current.build_command == spec.build_command;
     // A tree that was uploaded along with a source is not the result of a build. A built tree has a
     // log, or is the source itself.
     let was_built = |current: &&PackageSpec| {
         current.deployment.is_some() && (current.build_log.is_some() || current.deployment == current.source)
     };
-    if let Some(current) = current.filter(same).filter(was_built) {
+    if let Some(current) = current.filter(same).filter(was_built)
+        && let Some(former) = self::environment(work, &current.environment.digest).await?
+        && build::builds_alike(&former, &environment)
+    {
         (spec.deployment, spec.build_log) = (current.deployment, current.build_log);
         return Ok(());
     }
-    let key = build::key(source, spec.environment.digest, &spec.build_command);
-    if let Some(row) = builds::find_by_key(work.tx, work.app.id, &key).await?
-        && builds::touch(work.tx, row.id, work.act.at).await?
-    {
-        (spec.deployment, spec.build_log) = (row.build.deployment, row.build.log);
-        return Ok(());
+    for key in [build::key, build::former_key] {
+        let key = key(source, &environment, &spec.build_command);
+        if let Some(row) = builds::find_by_key(work.tx, work.app.id, &key).await?
+            && builds::touch(work.tx, row.id, work.act.at).await?
+        {
+            (spec.deployment, spec.build_log) = (row.build.deployment, row.build.log);
+            return Ok(());
+        }
     }
     let command = if spec.build_command.is_empty() { "the usual command" } else { &spec.build_command };
     let from = format!("source {source}, environment {}, {command}", spec.environment.name);
     draft.builds.push(Needed { package: package.clone(), from });
     Ok(())
+}
+
+/// Returns an environment by its digest, unless all versions with it were deleted.
+async fn environment(work: &mut Work<'_>, digest: &Digest) -> Result<Option<EnvironmentSpec>> {
+    let found = contents::find(work.tx, work.app.id, digest).await?;
+    Ok(found.and_then(|spec| if let UnitSpec::Environment(environment) = spec { Some(environment) } else { None }))
 }
 
 pub(super) fn check(draft: &Draft<'_>) -> Result<()> {

@@ -88,6 +88,15 @@ pub(crate) async fn get(tx: &mut Tx, id: i64) -> Result<UnitSpec> {
         .map_err(|error| CatalogError::inconsistent(format!("content {id}: {error}")))
 }
 
+/// Returns content of the app by its digest, if it still exists.
+pub(crate) async fn find(tx: &mut Tx, app_id: i64, digest: &Digest) -> Result<Option<UnitSpec>> {
+    let sql = "SELECT id FROM contents WHERE app_id = $1 AND digest = $2";
+    match tx.query_opt(sql, &[app_id.into(), digest.into()]).await? {
+        Some(row) => get(tx, row.int(0)?).await.map(Some),
+        None => Ok(None),
+    }
+}
+
 /// Returns the current units of the app that may depend on others: packages, functions, routes and
 /// timers.
 pub(crate) async fn of_dependents(tx: &mut Tx, app_id: i64) -> Result<Vec<(UnitKey, UnitSpec)>> {

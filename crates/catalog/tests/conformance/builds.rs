@@ -5,7 +5,8 @@ use milepost_model::build::{self, Build, BuildState};
 use milepost_model::change::{Change, UnitAction};
 use milepost_model::plan::Reason;
 use milepost_model::spec::EnvironmentSpec;
-use milepost_model::{Code, Digest, UnitKind, UnitSpec};
+use milepost_model::unit_put::Put;
+use milepost_model::{Code, Digest, UnitKind};
 use serde_json::json;
 
 use crate::common::*;
@@ -14,8 +15,7 @@ const DAY: i64 = 24 * 3_600_000;
 const GRACE: i64 = 1000;
 
 fn key_of(source: Digest, command: &str) -> Digest {
-    let python = UnitSpec::Environment(EnvironmentSpec::built_in("python").unwrap());
-    build::key(source, python.digest(), command)
+    build::key(source, &EnvironmentSpec::built_in("python").unwrap(), command)
 }
 
 async fn new_build(t: &Fixture, source: Digest, command: &str, result: Result<Digest, String>) -> NewBuild {
@@ -118,6 +118,48 @@ async fn an_unchanged_package_keeps_its_result(t: &Fixture) {
     assert_eq!(forced.versions[0].reasons, [Reason::Asked]);
     let spec = package_spec(t).await;
     assert_eq!((&spec["deployment"], &spec["buildLog"]), (&json!(build.deployment), &json!(build.log)));
+}
+
+/// A package of the environment `own` with a variable.
+fn in_own(source: Digest, builder: &str, value: &str) -> [Put; 2] {
+    let environment = EnvironmentSpec {
+        builder: builder.to_owned(),
+        variables: [("COLOR".to_owned(), value.to_owned())].into(),
+        ..EnvironmentSpec::built_in("python").unwrap()
+    };
+    let mut package = source_package("code", source, "make");
+    if let milepost_model::UnitPut::Package(package) = &mut package.unit {
+        package.environment = Some(reference("own", "latest"));
+    }
+    [put("own", milepost_model::UnitPut::Environment(environment)), package]
+}
+
+async fn a_changed_variable_of_the_environment_needs_no_build(t: &Fixture) {
+    let source = t.tree("source").await;
+    let build = built(t, source, "make", "one").await;
+    t.put(in_own(source, "", "red")).await;
+    // Not even after the result of the build was swept, because the package has it.
+    t.clock.advance_ms(31 * DAY);
+    assert_eq!(t.catalog.sweep(GRACE).await.unwrap().builds, 1);
+    let outcome = t.put(in_own(source, "", "blue")).await;
+    let actions: Vec<_> = outcome.versions.iter().map(|unit| (unit.kind, unit.action)).collect();
+    assert_eq!(actions, [(UnitKind::Environment, UnitAction::Updated), (UnitKind::Package, UnitAction::Updated)]);
+    assert_eq!(package_spec(t).await["deployment"], json!(build.deployment));
+    // What a build gets of the environment still matters.
+    assert_eq!(t.refuse(in_own(source, "other", "blue")).await.code, Code::BuildNeeded);
+}
+
+async fn a_build_of_an_earlier_version_is_found_by_its_former_key(t: &Fixture) {
+    let source = t.tree("source").await;
+    let tree = t.tree("one").await;
+    let [environment, package] = in_own(source, "", "red");
+    let milepost_model::UnitPut::Environment(spec) = &environment.unit else { unreachable!() };
+    let former = build::former_key(source, spec, "make");
+    assert_ne!(former, build::key(source, spec, "make"));
+    let new = NewBuild { key: former, ..new_build(t, source, "make", Ok(tree)).await };
+    t.catalog.build_record(&t.app, new).await.unwrap();
+    t.put([environment, package]).await;
+    assert_eq!(package_spec(t).await["deployment"], json!(tree));
 }
 
 async fn an_uploaded_result_is_not_replaced(t: &Fixture) {
@@ -239,6 +281,8 @@ on_both_engines!(
     a_build_id_that_was_taken_is_drawn_again,
     a_package_gets_the_result_of_its_build,
     an_unchanged_package_keeps_its_result,
+    a_changed_variable_of_the_environment_needs_no_build,
+    a_build_of_an_earlier_version_is_found_by_its_former_key,
     an_uploaded_result_is_not_replaced,
     all_packages_that_need_a_build_are_listed_and_nothing_is_written,
     a_dry_run_lists_needed_builds_and_continues,

@@ -87,6 +87,11 @@ pub(super) fn run() -> io::Result<ExitCode> {
     if !matches!(order.walls, Walls::Plain { .. }) {
         abilities.push(landlock::close_abstract_sockets());
     }
+    let sandboxed = !matches!(order.walls, Walls::Plain { close_files: false, .. });
+    // Tools of builds start servers for themselves, such as one that is rendered to files.
+    if sandboxed && order.writable.is_none() {
+        abilities.push(landlock::close_ports());
+    }
     abilities.push(seccomp::refuse_calls(seccomp::Refusals::of(&order))?);
     if order.probe {
         io::stdout().write_all(&serde_json::to_vec(&abilities)?)?;

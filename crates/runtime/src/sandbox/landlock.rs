@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus,
-    Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, NetPort, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
 use super::Ability;
@@ -38,6 +38,26 @@ pub(super) fn close_abstract_sockets() -> Ability {
         Ok(_) | Err(_) => Ability::no(
             "abstract sockets",
             "workers reach abstract Unix sockets of other programs; Linux 6.12 or newer with Landlock closes them",
+        ),
+    }
+}
+
+/// Functions are called through the gateway, which checks their permission and counts their
+/// instances. Port 0 stays allowed: libraries that talk to themselves get a port from the kernel.
+///
+/// The kernel does not check `listen` without `bind`, which also gets a port from the kernel.
+pub(super) fn close_ports() -> Ability {
+    let closed = || {
+        let rules = Ruleset::default().handle_access(AccessNet::BindTcp)?.create()?;
+        rules.add_rule(NetPort::new(0, AccessNet::BindTcp))?.restrict_self()
+    };
+    match closed() {
+        Ok(RestrictionStatus { ruleset: RulesetStatus::FullyEnforced, .. }) => {
+            Ability::yes("tcp ports", "functions cannot choose a TCP port to listen on")
+        }
+        Ok(_) | Err(_) => Ability::no(
+            "tcp ports",
+            "functions can listen on TCP ports, which answer without the gateway; Linux 6.7 or newer with Landlock closes them",
         ),
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn raise(seed: &Path, ports: &ClosedPorts) -> (Option<Guard>, Ability
     const NAME: &str = "network";
     match attempt(seed, ports) {
         Ok(guard) => {
-            let detail = "workers cannot reach link-local addresses (cloud metadata) or this server's API; all else is open to them";
+            let detail = "workers cannot reach link-local addresses (cloud metadata) or this server's API, and other machines cannot connect to them; all else is open to them";
             (Some(guard), Ability::yes(NAME, detail))
         }
         Err(error) => (None, Ability::no(NAME, format!("{OPEN} ({error}); {REMEDY}"))),
@@ -114,6 +114,14 @@ fn rules(table: &str, ports: &ClosedPorts, owned: bool) -> Batch {
     metadata.with_receiver(libc::NFPROTO_IPV6, 24, &address, &[0xff; 16]);
     for rule in [four, six, metadata] {
         batch.rule(table, "out", closed(rule));
+    }
+    // A worker's own server is for itself. The rule does not apply to the gateway's sockets.
+    let mut inward = [of(everyone), of(everyone)];
+    inward[0].accepts_from_outside(libc::NFPROTO_IPV4, 12, &[127, 0, 0, 0], &[255, 0, 0, 0]);
+    inward[1].accepts_from_outside(libc::NFPROTO_IPV6, 8, &std::net::Ipv6Addr::LOCALHOST.octets(), &[0xff; 16]);
+    for mut rule in inward {
+        rule.reset();
+        batch.rule(table, "out", rule);
     }
     let builders = (*BUILDERS.start(), *BUILDERS.end());
     let own = ports.workers.iter().map(|port| (everyone, *port));

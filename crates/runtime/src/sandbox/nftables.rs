@@ -147,18 +147,40 @@ impl Expressions {
 
     /// Matches packets to an address of a protocol that has the destination at `offset`.
     pub(super) fn with_receiver(&mut self, protocol: i32, offset: u32, address: &[u8], mask: &[u8]) {
+        self.address(protocol, offset, mask);
+        self.compare(libc::NFT_CMP_EQ, address);
+    }
+
+    /// Loads the masked address at `offset`, of packets of this protocol.
+    fn address(&mut self, protocol: i32, offset: u32, mask: &[u8]) {
         self.meta(libc::NFT_META_NFPROTO);
         self.compare(libc::NFT_CMP_EQ, &low(protocol).to_be_bytes()[1..]);
-        let length = u32::try_from(address.len()).unwrap_or_default();
-        self.load(libc::NFT_PAYLOAD_NETWORK_HEADER, offset, length);
+        self.load(libc::NFT_PAYLOAD_NETWORK_HEADER, offset, u32::try_from(mask.len()).unwrap_or_default());
+        self.mask(mask);
+    }
+
+    fn mask(&mut self, mask: &[u8]) {
         let mut masked = Attributes::default();
         masked.number(attribute::BITWISE_SREG, REGISTER);
         masked.number(attribute::BITWISE_DREG, REGISTER);
-        masked.number(attribute::BITWISE_LEN, length);
+        masked.number(attribute::BITWISE_LEN, u32::try_from(mask.len()).unwrap_or_default());
         masked.nested(attribute::BITWISE_MASK, &value(mask));
         masked.nested(attribute::BITWISE_XOR, &value(&vec![0; mask.len()]));
         self.add("bitwise", &masked);
-        self.compare(libc::NFT_CMP_EQ, address);
+    }
+
+    /// Matches the first packet of a server to a client that connects, from an address that is not a
+    /// loopback address. `offset` is that of the source address.
+    pub(super) fn accepts_from_outside(&mut self, protocol: i32, offset: u32, loopback: &[u8], mask: &[u8]) {
+        const FLAGS: u32 = 13;
+        const SYN_ACK: u8 = 0x12;
+        self.meta(libc::NFT_META_L4PROTO);
+        self.compare(libc::NFT_CMP_EQ, &low(libc::IPPROTO_TCP).to_be_bytes()[1..]);
+        self.load(libc::NFT_PAYLOAD_TRANSPORT_HEADER, FLAGS, 1);
+        self.mask(&[SYN_ACK]);
+        self.compare(libc::NFT_CMP_EQ, &[SYN_ACK]);
+        self.address(protocol, offset, mask);
+        self.compare(libc::NFT_CMP_NEQ, loopback);
     }
 
     pub(super) fn without_port(&mut self, port: u16) {

@@ -67,6 +67,10 @@ const LISTMOUNT: i64 = 458;
 /// audited.
 const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
+/// Protocols of `AF_INET` and `AF_INET6` that Landlock does not count as TCP. Go listens with MPTCP
+/// if it can, and with TCP otherwise.
+const PROTOCOLS: [i32; 2] = [libc::IPPROTO_SCTP, libc::IPPROTO_MPTCP];
+
 /// The argument of `personality` that only queries it.
 const ASK_PERSONALITY: u64 = 0xffff_ffff;
 
@@ -177,7 +181,7 @@ fn unwritten_room() -> Result<Rules, seccompiler::BackendError> {
     ]))
 }
 
-/// Allows only route netlink, which name lookups and `getifaddrs` use.
+/// Of netlink, allows only route netlink, which name lookups and `getifaddrs` use.
 fn sockets() -> Result<Rules, seccompiler::BackendError> {
     let compare = |argument, how, to: i32| {
         SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, to.unsigned_abs().into())
@@ -185,7 +189,10 @@ fn sockets() -> Result<Rules, seccompiler::BackendError> {
     let others = FAMILIES.iter().map(|family| compare(0, SeccompCmpOp::Ne, *family)).collect::<Result<_, _>>()?;
     let netlink =
         vec![compare(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?, compare(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?];
-    let rules = vec![SeccompRule::new(others)?, SeccompRule::new(netlink)?];
+    let mut rules = vec![SeccompRule::new(others)?, SeccompRule::new(netlink)?];
+    for protocol in PROTOCOLS {
+        rules.push(SeccompRule::new(vec![compare(2, SeccompCmpOp::Eq, protocol)?])?);
+    }
     Ok(BTreeMap::from([(libc::SYS_socket, rules.clone()), (libc::SYS_socketpair, rules)]))
 }
 

@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, reason = "this is test code: a failure to prepare a test should end it at once")]
 
 mod bounds;
+mod caches;
 mod contract;
 mod ends;
 mod ground;

@@ -4,6 +4,7 @@
 mod ends;
 mod limits;
 mod place;
+mod ports;
 mod refusals;
 mod servers;
 mod sight;

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,11 @@ class Case(unittest.TestCase):
         """Returns a channel to a worker that has loaded the function. The worker is `self.last`."""
         self.last = self.worker(files, environment, flags)
         return self.last.init(**init)
+
+    def refuse_processes(self):
+        """Limits the worker to the processes it has. The limit does not apply to root, so the
+        function must become another user."""
+        resource.prlimit(self.last.process.pid, resource.RLIMIT_NPROC, (0, 0))
 
     def until(self, true, what):
         """Polls for something that another process does."""

@@ -98,6 +98,7 @@ class Threw(Exception):
         super().__init__(document["message"])
         self.message = document["message"]
         self.trace = document["trace"]
+        self.exhausted = document.get("exhausted", False)
         self.answer = answer
 
 

@@ -53,20 +53,6 @@ class Applications(NodeCase):
             self.run_function(FASTIFY.replace("started = true", "throw new Error('no database')"))
         self.assertEqual(caught.exception.message, "Error: no database")
 
-    def test_a_program_that_listens_gets_a_hint_what_to_export(self):
-        with self.assertRaises(Failed) as caught:
-            self.run_function({"server.js": "require('node:http').createServer(() => {}).listen(0)"})
-        self.assertEqual(
-            caught.exception.message,
-            "server.js starts a server of its own and exports nothing to call. Export the app instead of calling `listen`: "
-            "`module.exports = app` (`export default app` in an ES module)",
-        )
-        with self.assertRaises(Failed) as caught:
-            self.run_function({"server.js": "console.log('up')"})
-        self.assertIn("server.js exports nothing to call. If it starts a server of its own, export", caught.exception.message)
-        channel = self.run_function(SERVER + "\nif (require.main === module) module.exports.listen(0)")
-        self.assertEqual(channel.call().status, 200)
-
     def test_node_env_defaults_to_production(self):
         code = "module.exports = async () => process.env.NODE_ENV"
         self.assertEqual(self.run_function(code).call().text, "production")

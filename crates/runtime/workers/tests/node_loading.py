@@ -131,6 +131,27 @@ class Surroundings(NodeCase):
         self.assertEqual(self.last.wait(), 3)
 
 
+class Exhaustion(NodeCase):
+    def test_a_refused_process_is_exhaustion(self):
+        code = """
+            const { execFileSync } = require('node:child_process')
+            module.exports = async (context) => {
+              if (process.getuid() === 0) process.setuid(65534)
+              return execFileSync(context.request.query.program)
+            }
+        """
+        for program, message, exhausted in (
+            ("/no/such/program", "Error: spawnSync /no/such/program ENOENT", False),
+            ("/bin/true", "Error: spawnSync /bin/true EAGAIN", True),
+        ):
+            channel = self.run_function(code)
+            if exhausted:
+                self.refuse_processes()
+            with self.assertRaises(Threw) as caught:
+                channel.call(target="/?program=" + program)
+            self.assertEqual((caught.exception.message, caught.exception.exhausted), (message, exhausted))
+
+
 class Calls(NodeCase):
     def test_a_function_calls_another_with_its_token(self):
         code = """

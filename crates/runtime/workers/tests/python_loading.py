@@ -159,6 +159,33 @@ class Surroundings(Case):
         self.assertEqual(self.last.wait(), 4)
 
 
+class Exhaustion(Case):
+    """The server counts these errors as use of too many resources."""
+
+    def test_a_refused_process_or_thread_is_exhaustion(self):
+        for start, message in (
+            ("os.fork()", "BlockingIOError: [Errno 11] Resource temporarily unavailable"),
+            ("subprocess.run(['true'])", "BlockingIOError: [Errno 11] Resource temporarily unavailable"),
+            ("threading.Thread(target=print).start()", "RuntimeError: can't start new thread"),
+        ):
+            with self.subTest(start):
+                code = "import os, subprocess, threading\ndef main():\n    os.getuid() or os.setuid(65534)\n    %s\n"
+                channel = self.run_function(code % start)
+                self.refuse_processes()
+                with self.assertRaises(Threw) as caught:
+                    channel.call()
+                self.assertEqual((caught.exception.message, caught.exception.exhausted), (message, True))
+
+    def test_other_errors_are_not(self):
+        for code, exhausted in (
+            ("raise MemoryError()", True), ("raise ValueError('x')", False), ("open('/no/such/file')", False),
+            ("raise RuntimeError('x')", False),
+        ):  # fmt: skip
+            with self.assertRaises(Threw) as caught:
+                self.run_function("def main():\n    %s\n" % code).call()
+            self.assertEqual(caught.exception.exhausted, exhausted, code)
+
+
 class Calls(Case):
     CALL = """
         import milepost

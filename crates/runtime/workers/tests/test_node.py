@@ -11,4 +11,4 @@ from case import main  # noqa: E402
 from drive import node  # noqa: E402
 
 if __name__ == "__main__":
-    main(node(), ["node_loading", "node_applications", "node_conventions", "node_bodies"])
+    main(node(), ["node_loading", "node_applications", "node_listening", "node_conventions", "node_bodies"])

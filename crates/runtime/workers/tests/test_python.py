@@ -11,4 +11,4 @@ from case import main  # noqa: E402
 from drive import interpreter  # noqa: E402
 
 if __name__ == "__main__":
-    main(interpreter(), ["python_loading", "python_children", "python_programs", "python_flask", "python_conventions", "python_bodies"])
+    main(interpreter(), ["python_loading", "python_servers", "python_children", "python_programs", "python_flask", "python_conventions", "python_bodies"])

@@ -9,7 +9,6 @@ use std::time::Instant;
 use bytes::Bytes;
 use milepost_catalog::NewBuild;
 use milepost_model::build::{self, BuildEvent, BuildRequest, TELLING_FILES};
-use milepost_model::spec::UnitSpec;
 use milepost_model::tree::Tree;
 use milepost_model::{AppName, Code, Digest, Refusal};
 use milepost_runtime::{BuildFailure, BuildOrder, DiskLimit};
@@ -49,8 +48,7 @@ pub(crate) async fn run(state: &State, wanted: Wanted, tell: mpsc::Sender<BuildE
 }
 
 async fn find_or_build(state: &State, wanted: &Wanted, listener: &Listener) -> ApiResult<BuildEvent> {
-    let environment = UnitSpec::Environment(wanted.request.environment.clone()).digest();
-    let key = build::key(wanted.request.source, environment, &wanted.request.command);
+    let key = build::key(wanted.request.source, &wanted.request.environment, &wanted.request.command);
     if let Some(found) = known(state, wanted, key).await? {
         return Ok(found);
     }
@@ -94,7 +92,12 @@ async fn find_or_build(state: &State, wanted: &Wanted, listener: &Listener) -> A
 }
 
 async fn known(state: &State, wanted: &Wanted, key: Digest) -> ApiResult<Option<BuildEvent>> {
-    let found = state.catalog.build_find(&wanted.app, key).await?;
+    let BuildRequest { source, environment, command, .. } = &wanted.request;
+    let former = build::former_key(*source, environment, command);
+    let mut found = state.catalog.build_find(&wanted.app, key).await?;
+    if found.is_none() && former != key {
+        found = state.catalog.build_find(&wanted.app, former).await?;
+    }
     Ok(found
         .and_then(|found| Some(BuildEvent::Done { id: Some(found.id), deployment: found.deployment?, cached: true })))
 }

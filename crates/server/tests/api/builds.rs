@@ -43,6 +43,18 @@ async fn repeated_build_returns_the_stored_result() {
 }
 
 #[tokio::test]
+async fn variables_of_the_environment_are_not_part_of_a_result() {
+    let server = builder().await;
+    let source = server.store(&[("main.py", "x")]).await;
+    let mut wanted = request(Runtime::Binary, source, COPY);
+    server.events(&wanted).await;
+    wanted.environment.variables.insert("COLOR".to_owned(), "red".to_owned());
+    assert!(matches!(server.events(&wanted).await[..], [BuildEvent::Done { cached: true, .. }]));
+    wanted.environment.builder = "make".to_owned();
+    assert!(matches!(server.events(&wanted).await[0], BuildEvent::Started { .. }));
+}
+
+#[tokio::test]
 async fn results_are_stored_per_app_and_command() {
     let server = builder().await;
     server.client.app_create(&"other".parse().unwrap(), PlanName::default()).await.unwrap();

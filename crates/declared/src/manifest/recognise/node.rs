@@ -69,7 +69,8 @@ fn application(folder: &Path, package: &Value) -> Option<Program> {
         is_application: true,
         ..Program::default()
     };
-    if !exports(folder, file) {
+    // A server that listens gets the requests without an export.
+    if !exports(folder, file) && !text(folder, file).unwrap_or_default().contains(".listen(") {
         program.notes.push(format!(
             "{file} exports nothing. If requests fail, export the application with `module.exports = app`."
         ));

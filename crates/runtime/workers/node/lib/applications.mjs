@@ -1,7 +1,6 @@
 // Converts applications that are objects to the `(req, res)` listener inside them.
 
-import http from 'node:http'
-import https from 'node:https'
+import { isServer } from './listening.mjs'
 
 /** Whether it is Fastify, Koa, a server of Node, or an object with such a server in `server`. */
 export function isApplication(target) {
@@ -19,10 +18,6 @@ export async function listenerOf(target) {
 
 function serverOf(target) {
   return isServer(target) ? target : target.server
-}
-
-function isServer(found) {
-  return found instanceof http.Server || found instanceof https.Server
 }
 
 function isFastify(target) {

@@ -2,9 +2,11 @@
 
 import { isApplication, listenerOf } from './applications.mjs'
 import * as event from './event.mjs'
+import { applicationOf, isPlugin } from './fastify.mjs'
 import * as fission from './fission.mjs'
 import { LoadError } from './load.mjs'
 import * as http from './http.mjs'
+import { parameters } from './parameters.mjs'
 import { server } from './serve.mjs'
 import * as web from './web.mjs'
 
@@ -17,8 +19,10 @@ const CONVENTIONS = {
   context: ({ run }) => server(fission.fission(run), fission.answer, true),
 }
 
-/** `found` is the loaded function or object, and the name of its export. */
-export async function find({ target, name }) {
+/** `found` is what `load` returned. */
+export async function find(found) {
+  let { target, name } = found
+  if (!process.env.MILEPOST_CONVENTION && isPlugin(target)) target = await applicationOf(target, found)
   if (typeof target.fetch !== 'function' && isApplication(target)) target = named(await listenerOf(target))
   const convention = process.env.MILEPOST_CONVENTION || detect(target, name)
   const make = CONVENTIONS[convention]
@@ -44,31 +48,4 @@ function detect(target, name) {
   if (target.length >= 2) return /^_?(input|args?|data|params|payload|body)$|^[{[]/i.test(second) ? 'input' : 'callback'
   if (/^_?(input|args?|data|params|payload|body)$|^[{[]/i.test(second)) return 'input'
   return 'context'
-}
-
-/** The names of a function's first parameters, from its source text. */
-export function parameters(target) {
-  const text = Function.prototype.toString.call(target)
-  const bare = /^(?:async\s+)?([\w$]+)\s*=>/.exec(text)
-  if (bare) return [bare[1]]
-  const open = text.indexOf('(')
-  if (open < 0) return []
-  const found = []
-  let depth = 0
-  let start = open + 1
-  for (let at = open; at < text.length; at++) {
-    const letter = text[at]
-    if (letter === '(' || letter === '{' || letter === '[') depth++
-    else if (letter === ')' || letter === '}' || letter === ']') depth--
-    if ((depth === 1 && letter === ',') || depth === 0) {
-      const one = text
-        .slice(start, at)
-        .replace(/\/\*.*?\*\/|\/\/.*$/gms, '')
-        .trim()
-      if (one !== '') found.push(/^[{[]/.test(one) ? one : one.replace(/^\.\.\./, '').split(/[\s=]/, 1)[0])
-      start = at + 1
-      if (depth === 0) break
-    }
-  }
-  return found
 }

@@ -2,11 +2,11 @@
 
 import fs from 'node:fs'
 import module, { createRequire } from 'node:module'
-import net from 'node:net'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 import { isApplication } from './applications.mjs'
+import { listeningServer, listens, untilListening } from './listening.mjs'
 import { state } from './state.mjs'
 
 const HERE = path.dirname(fileURLToPath(import.meta.url))
@@ -25,17 +25,20 @@ export function prepare() {
 }
 
 /**
- * Returns the function or object that `entrypoint` names in the directory `code`, and its export
- * name.
+ * Returns the function or object that `entrypoint` names in the directory `code`, its export name,
+ * its file and the file's export `options`. For `quiet` see `untilListening`.
  */
-export async function load(entrypoint, code) {
+export async function load(entrypoint, code, quiet) {
   const { file, name } = locate(entrypoint, code)
   state.entry = file
   helpModules(file, code)
-  const unwatch = watchListening()
   const exported = await bring(file)
-  unwatch()
   state.entry = ''
+  const found = await choose(exported, { file, name, entrypoint, code, quiet })
+  return { ...found, file, options: exported?.options }
+}
+
+async function choose(exported, { file, name, entrypoint, code, quiet }) {
   const own = exported.default !== undefined && exported[Symbol.toStringTag] === 'Module' ? exported.default : exported
   if (name !== null) {
     const target = exportOf(exported, name) ?? exportOf(own, name)
@@ -50,7 +53,11 @@ export async function load(entrypoint, code) {
     if (one === 'fetch' && typeof target === 'function') return { target: exported, name: one }
   }
   const functions = Object.entries(own ?? {}).filter(([, value]) => typeof value === 'function')
-  if (functions.length === 1) return { target: functions[0][1], name: functions[0][0] }
+  // A program that listens may export helpers for its tests.
+  if (functions.length === 1 && !listens()) return { target: functions[0][1], name: functions[0][0] }
+  if (namesOf(exported, own).length === 0) await untilListening(quiet)
+  const { server } = listeningServer()
+  if (server !== null) return { target: server, name: 'default' }
   throw new LoadError(missing(file, code, exported, own, null, entrypoint))
 }
 
@@ -68,16 +75,6 @@ function exportOf(exported, name) {
 
 function isCallable(target) {
   return typeof target === 'function' || typeof target?.fetch === 'function' || isApplication(target)
-}
-
-/** Detects programs that start a server of their own. */
-function watchListening() {
-  const listen = net.Server.prototype.listen
-  net.Server.prototype.listen = function (...where) {
-    state.listened = true
-    return listen.apply(this, where)
-  }
-  return () => (net.Server.prototype.listen = listen)
 }
 
 function callable(target, name, file, code) {
@@ -222,15 +219,20 @@ function listing(code) {
   return `The package has: ${entries.slice(0, 12).join(', ')}${entries.length > 12 ? `, and ${entries.length - 12} more` : ''}.`
 }
 
+function namesOf(exported, own) {
+  return [...new Set([...Object.keys(exported ?? {}), ...Object.keys(own ?? {})])]
+}
+
 function missing(file, code, exported, own, name, entrypoint) {
-  const names = [...new Set([...Object.keys(exported ?? {}), ...Object.keys(own ?? {})])].slice(0, 12)
+  const names = namesOf(exported, own).slice(0, 12)
   const has = names.length === 0 ? 'It exports nothing.' : `It exports: ${names.join(', ')}.`
   const where = path.relative(code, file)
-  if (name === null && (state.listened || names.length === 0)) {
-    const how = 'xport the app instead of calling `listen`: `module.exports = app` (`export default app` in an ES module)'
-    return state.listened
-      ? `${where} starts a server of its own and exports nothing to call. E${how}`
-      : `${where} exports nothing to call. If it starts a server of its own, e${how}`
+  const { instead } = listeningServer()
+  if (name === null && (instead !== null || names.length === 0)) {
+    const how = 'xport the app: `module.exports = app` (`export default app` in an ES module)'
+    return instead === null
+      ? `${where} exports nothing to call, and no server in it listens. E${how}`
+      : `${where} starts ${instead} and exports nothing to call. E${how}`
   }
   return name === null
     ? `${where} exports no function that is called when the entrypoint does not name one. ${has}`

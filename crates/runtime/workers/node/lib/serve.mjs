@@ -50,5 +50,7 @@ export function fail(slot, request, error) {
   }
   const { message, text, trace } = explain(error)
   process.stderr.write(trace + '\n')
-  slot.fail(request, { message, text, trace })
+  // The sandbox refused a process.
+  const exhausted = error?.code === 'EAGAIN'
+  slot.fail(request, { message, text, exhausted, trace })
 }

@@ -22,6 +22,7 @@ import 'node:util'
 import 'node:zlib'
 
 import { find } from './conventions.mjs'
+import { captureListening, failWaiting } from './listening.mjs'
 import { explain, load, prepare } from './load.mjs'
 import { helper } from './milepost.mjs'
 import * as mounts from './mounts.mjs'
@@ -44,7 +45,8 @@ export function main() {
     message: (slot, kind, payload) => {
       if (kind !== INIT || first !== slot || serve !== null)
         throw new Error(`a frame of kind ${kind} came where a request was due`)
-      begin(slot, JSON.parse(payload.toString())).then((found) => (serve = found))
+      const quiet = (yes) => [server, slot.socket].forEach((own) => (yes ? own.unref() : own.ref()))
+      begin(slot, JSON.parse(payload.toString()), quiet).then((found) => (serve = found))
     },
   }
   const server = net.createServer({ pauseOnConnect: true }, (accepted) => {
@@ -87,10 +89,10 @@ function reading(accepted, receive) {
   return new net.Socket({ handle, onread: { buffer, callback }, readable: true, writable: true })
 }
 
-async function begin(slot, init) {
+async function begin(slot, init, quiet) {
   try {
     settle(init)
-    const { serve, convention } = await find(await load(init.entrypoint ?? '', state.code))
+    const { serve, convention } = await find(await load(init.entrypoint ?? '', state.code, quiet))
     slot.message(READY, { convention })
     return serve
   } catch (error) {
@@ -123,13 +125,14 @@ function settle(init) {
   if (configmaps.length > 0 || Object.keys(secrets).length > 0) mounts.write(state.app, secrets, configmaps, document)
 
   markOutput()
+  captureListening()
   process.chdir(init.variables?.MILEPOST_WORKDIR === 'writable' ? writable(state.code) : state.code)
   process.argv[1] = path.join(state.code, 'main.js')
 
   const astray = (error) => {
     const request = current()
     if (request !== null && request.slot.request === request) fail(request.slot, request, error)
-    else process.stderr.write(explain(error).trace + '\n')
+    else if (!failWaiting(error)) process.stderr.write(explain(error).trace + '\n')
   }
   process.on('unhandledRejection', astray)
   process.on('uncaughtException', astray)

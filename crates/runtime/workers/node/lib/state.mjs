@@ -12,7 +12,6 @@ export const state = {
   config: {},
   secrets: {},
   last: null, // the latest request
-  listened: false, // a server began to listen while the function was loaded
 }
 
 const storage = new AsyncLocalStorage()

@@ -146,13 +146,14 @@ class InFlask:
 
 
 class Watch:
-    """Import hook that waits for Flask to be imported and then reports it."""
+    """Import hook that waits for a module to be imported and then reports it."""
 
-    def __init__(self, arrived):
+    def __init__(self, arrived, module="flask"):
         self.arrived = arrived
+        self.module = module
 
     def find_spec(self, name, path=None, target=None):
-        if name != "flask":
+        if name != self.module:
             return None
         sys.meta_path.remove(self)
         spec = next((s for s in (f.find_spec(name, path, target) for f in sys.meta_path) if s is not None), None)

@@ -162,9 +162,15 @@ def missing_function(module, names, entrypoint):
 def complaint(error):
     """Returns (document for the server, traceback) about an exception of the function."""
     message, trace = explain(error)
-    exhausted = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.EAGAIN)
     text = bounded(str(error), 4096) or type(error).__name__
-    return {"message": message, "text": text, "exhausted": exhausted, "trace": trace}, trace
+    return {"message": message, "text": text, "exhausted": is_exhausted(error), "trace": trace}, trace
+
+
+def is_exhausted(error):
+    """Whether the sandbox refused memory, a process or a thread."""
+    if isinstance(error, OSError):
+        return error.errno == errno.EAGAIN
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and str(error) == "can't start new thread")
 
 
 def explain(error):

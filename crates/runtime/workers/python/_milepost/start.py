@@ -33,7 +33,7 @@ import urllib.parse  # noqa: F401
 import urllib.request  # noqa: F401
 import uuid  # noqa: F401
 
-from . import asgi, children, conventions, flasks, load, loop, mounts, program, state  # noqa: F401
+from . import asgi, children, conventions, flasks, load, loop, mounts, program, servers, state  # noqa: F401
 from .loop import flush
 from .wire import FAILED, INIT, Connection
 
@@ -68,7 +68,7 @@ def main(folder):
         if init.get("program"):
             serve, convention = loop.serve(program.find(entrypoint, state.code)), "program"
         else:
-            with flasks.Loading():
+            with flasks.Loading(), servers.Loading():
                 function = load.load(entrypoint, state.code)
             serve, convention = conventions.find(function)
     except BaseException as error:
