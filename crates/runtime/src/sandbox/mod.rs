@@ -64,8 +64,8 @@ pub struct JailSettings {
     pub run: PathBuf,
     /// False applies only limits, without namespaces and a root of its own.
     pub sandbox: bool,
-    /// Files that no worker may see even in a directory that it sees, such as the gateway's private
-    /// key.
+    /// Files and directories that no worker may see even in a directory that it sees, such as the
+    /// gateway's private key and the server's data.
     pub hidden: Vec<PathBuf>,
     pub closed_ports: ClosedPorts,
 }
