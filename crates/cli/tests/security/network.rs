@@ -60,7 +60,7 @@ fn port_of(url: &str) -> &str {
 }
 
 #[test]
-fn neither_functions_nor_builds_reach_metadata_addresses_or_the_api() {
+fn neither_functions_nor_builds_reach_metadata_addresses_or_the_servers_doors() {
     let link_local =
         ["169.254.169.254", "169.254.170.2", "::ffff:169.254.169.254"].map(|text| text.parse::<IpAddr>().unwrap());
     let own = METADATA.into_iter().chain(link_local.iter().take(2).copied());
@@ -83,7 +83,7 @@ fn neither_functions_nor_builds_reach_metadata_addresses_or_the_api() {
     }
     world.ok("deploy");
 
-    let api = port_of(world.server.api());
+    let (api, gateway) = (port_of(world.server.api()), port_of(world.server.gateway()));
     let metadata: Vec<_> = METADATA.into_iter().chain(link_local).collect();
     // A name lookup is let through, so a port without a listener answers for itself.
     let lookups = metadata.iter().map(|address| (format!("{address}-53"), 111));
@@ -91,7 +91,7 @@ fn neither_functions_nor_builds_reach_metadata_addresses_or_the_api() {
         // "No route to host" and, for IPv6, "permission denied". Without a rule it would be 111.
         (format!("{address}-80"), if address.to_canonical().is_ipv4() { 113 } else { 13 })
     });
-    let doors = [(format!("127.0.0.1-{api}"), 111)];
+    let doors = [(format!("127.0.0.1-{api}"), 111), (format!("127.0.0.1-{gateway}"), 111)];
     let expected: Vec<(String, i64)> = lookups.chain(closed).chain(doors).collect();
     let targets: Vec<_> = expected.iter().map(|(target, _)| target.as_str()).collect();
     let call = |targets: &str| -> Value {

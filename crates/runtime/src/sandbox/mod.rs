@@ -73,7 +73,7 @@ pub struct JailSettings {
 /// TCP ports of this machine that are blocked where the machine supports it.
 #[derive(Debug, Clone, Default)]
 pub struct ClosedPorts {
-    /// Blocked for functions and builds: the server's API.
+    /// Blocked for functions and builds: the server's API and its gateway.
     pub workers: Vec<u16>,
     /// Blocked for builds only: the port for calls between functions.
     pub builds: Vec<u16>,

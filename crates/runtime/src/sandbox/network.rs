@@ -33,14 +33,14 @@ pub(super) fn raise(seed: &Path, ports: &ClosedPorts) -> (Option<Guard>, Ability
     const NAME: &str = "network";
     match attempt(seed, ports) {
         Ok(guard) => {
-            let detail = "workers cannot reach cloud metadata (link-local and known addresses) or this server's API; all else is open to them";
+            let detail = "workers cannot reach cloud metadata (link-local and known addresses) or this server's API and gateway; all else is open to them";
             (Some(guard), Ability::yes(NAME, detail))
         }
         Err(error) => (None, Ability::no(NAME, format!("{OPEN} ({error}); {REMEDY}"))),
     }
 }
 
-pub(super) const OPEN: &str = "workers reach all that the machine reaches, cloud metadata (link-local addresses) and this server's API too";
+pub(super) const OPEN: &str = "workers reach all that the machine reaches, cloud metadata (link-local addresses) and this server's API and gateway too";
 pub(super) const REMEDY: &str =
     "start the server as root with CAP_NET_ADMIN on a kernel with nf_tables, or filter what its user may reach";
 

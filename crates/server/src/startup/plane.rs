@@ -22,7 +22,7 @@ pub(super) async fn open_plane(
     store: &Store,
     keyring: &Arc<Keyring>,
     logs: &Arc<Logs>,
-    api: SocketAddr,
+    doors: (SocketAddr, Option<SocketAddr>),
     inside: SocketAddr,
 ) -> Result<Plane, StartError> {
     let packages = Packages::open(settings.data.join("cache/packages"), store.clone());
@@ -38,7 +38,12 @@ pub(super) async fn open_plane(
         build_environment: settings.builds.environment.clone(),
         sandbox: settings.sandbox,
         hidden: hidden(settings),
-        closed_ports: ClosedPorts { workers: vec![api.port()], builds: vec![inside.port()] },
+        // At the gateway, all clients of a machine share one part of the connections, also a proxy.
+        // Functions call each other at the inner port, which counts them by app.
+        closed_ports: ClosedPorts {
+            workers: [Some(doors.0), doors.1].into_iter().flatten().map(|door| door.port()).collect(),
+            builds: vec![inside.port()],
+        },
         ..RuntimeSettings::new(settings.program.clone(), settings.data.join("run"))
     };
     if let Some(spares) = settings.spares {
