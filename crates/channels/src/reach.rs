@@ -1,19 +1,12 @@
 //! Which hosts are asked. Channels and registries are named by people who may not use this machine's network otherwise, and each
 //! answer may name further hosts.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
+use milepost_model::metadata::is_local_service;
 pub use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-
-/// Cloud metadata services, which return the machine's own credentials. Others have link-local
-/// addresses.
-const METADATA: [IpAddr; 3] = [
-    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
-    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
-    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
-];
 
 const REFUSED: &str = "link-local and metadata addresses are not asked; give another address of the host";
 const NOT_PUBLIC: &str = "it is none of the internet, and who installs this may reach no other; an administrator may install from \
@@ -52,7 +45,7 @@ impl Reach {
     pub(crate) fn refuses(&self, url: &Url) -> Option<&'static str> {
         let host = bare_host(url)?;
         match host.parse::<IpAddr>() {
-            Ok(address) if is_link_local(address) => Some(REFUSED),
+            Ok(address) if is_local_service(address) => Some(REFUSED),
             Ok(address) => match self {
                 Self::Only(hosts) if !is_public(address) && !is_listed(hosts, url) => Some(NOT_PUBLIC),
                 _ => None,
@@ -68,7 +61,7 @@ impl Reach {
     /// Why an address that a name has is not asked.
     fn refuses_address(&self, name: &str, address: IpAddr) -> Option<&'static str> {
         match self {
-            _ if is_link_local(address) => Some(REFUSED),
+            _ if is_local_service(address) => Some(REFUSED),
             Self::Only(hosts) if !is_public(address) && !has_host(hosts, name) => Some(NOT_PUBLIC),
             _ => None,
         }
@@ -115,17 +108,6 @@ pub(crate) fn refusal_in(error: &(dyn std::error::Error + 'static)) -> Option<&'
 #[error("{0}")]
 struct Refused(&'static str);
 
-/// Whether an address responds only because of this machine's location in the network. Apps are
-/// never published there.
-pub(crate) fn is_link_local(address: IpAddr) -> bool {
-    let address = address.to_canonical();
-    let local = match address {
-        IpAddr::V4(address) => address.is_link_local(),
-        IpAddr::V6(address) => address.is_unicast_link_local(),
-    };
-    local || METADATA.contains(&address)
-}
-
 /// Whether an address is on the public internet, and so not internal to this machine's network.
 pub fn is_public(address: IpAddr) -> bool {
     let address = address.to_canonical();
@@ -146,7 +128,11 @@ pub fn is_public(address: IpAddr) -> bool {
             first & 0xfe00 == 0xfc00 || first & 0xffc0 == 0xfec0 || (first, second) == (0x64, 0xff9b) || first == 0x2002
         }
     };
-    !inside && !address.is_loopback() && !address.is_unspecified() && !address.is_multicast() && !is_link_local(address)
+    !inside
+        && !address.is_loopback()
+        && !address.is_unspecified()
+        && !address.is_multicast()
+        && !is_local_service(address)
 }
 
 /// The address that a channel or a repository names: `registry.example.com:5000/shop` as well.
@@ -216,10 +202,12 @@ mod tests {
         for outside in ["1.1.1.1", "100.128.0.1", "172.32.0.1", "2606:4700::1111"] {
             assert!(is_public(address(outside)), "{outside} is not public");
         }
-        for local in ["169.254.169.254", "::ffff:169.254.169.254", "fe80::1", "fd00:ec2::254", "100.100.100.200"] {
-            assert!(is_link_local(address(local)), "{local} is asked");
+        for local in
+            ["169.254.169.254", "::ffff:169.254.169.254", "fe80::1", "fd00:ec2::254", "fd20:ce::254", "168.63.129.16"]
+        {
+            assert!(is_local_service(address(local)), "{local} is asked");
         }
-        assert!(!is_link_local(address("10.0.0.1")));
+        assert!(!is_local_service(address("10.0.0.1")));
     }
 
     #[test]

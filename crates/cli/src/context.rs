@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use milepost_client::Client;
 use milepost_client::api::ServerFile;
+use milepost_declared::bounds::Private;
 use milepost_declared::manifest;
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::{AppName, ChangeOutcome, UnitKind, UnitName};
@@ -24,6 +25,8 @@ pub struct Context<'a> {
     /// Set only if `--app` on the command line named the app, not a variable or a manifest.
     pub app_in_so_many_words: Option<AppName>,
     pub yes: bool,
+    /// What folders from other authors must not publish.
+    pub private: Private,
 }
 
 impl<'a> Context<'a> {
@@ -50,6 +53,7 @@ impl<'a> Context<'a> {
             app: app.to_string(),
             app_in_so_many_words: named_here.then_some(app),
             yes: global.yes,
+            private: private_folders(global),
         })
     }
 
@@ -107,6 +111,12 @@ pub fn data_folder(given: Option<&Path>) -> Result<PathBuf> {
         return Ok(given.to_owned());
     }
     user_folder("XDG_DATA_HOME", ".local/share")
+}
+
+/// The folders of this user that a folder from another author must not publish.
+pub fn private_folders(global: &Global) -> Private {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    Private { home, data: data_folder(global.data.as_deref()).ok() }
 }
 
 pub fn cache_folder() -> Result<PathBuf> {

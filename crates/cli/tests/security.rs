@@ -21,6 +21,10 @@ mod builds;
 mod doors;
 #[path = "security/heads.rs"]
 mod heads;
+#[path = "security/network.rs"]
+mod network;
+#[path = "security/ordinary_user.rs"]
+mod ordinary_user;
 #[path = "security/sandbox.rs"]
 mod sandbox;
 #[path = "security/secret_fingerprints.rs"]

@@ -5,21 +5,48 @@ use std::path::{Path, PathBuf};
 
 use super::{Declared, FileSet, Next, Place, Problem};
 
+/// Folders of the deploying user that are no project.
+#[derive(Debug, Clone, Default)]
+pub struct Private {
+    pub home: Option<PathBuf>,
+    /// The data folder of a server on this machine.
+    pub data: Option<PathBuf>,
+}
+
+impl Private {
+    fn resolved(&self) -> Self {
+        let real = |folder: &Option<PathBuf>| folder.as_ref().and_then(|folder| folder.canonicalize().ok());
+        Self { home: real(&self.home), data: real(&self.data) }
+    }
+
+    /// Whether a git repository is not one project: some users keep their settings in one with the
+    /// home directory as its root.
+    fn is_inside(&self, root: &Path) -> bool {
+        root.parent().is_none() || [&self.home, &self.data].into_iter().flatten().any(|folder| folder.starts_with(root))
+    }
+}
+
 /// Returns an error for each unit whose files are outside of the folder. The bound is the folder of
-/// the manifest or the parent of the specs; in a git repository it is the root of the repository.
-/// Symbolic links are resolved first.
-pub fn outside(declared: &Declared) -> Vec<Problem> {
+/// the manifest or the parent of the specs; in a git repository it is the root of the repository,
+/// unless private folders are in it. Symbolic links are resolved first.
+pub fn outside(declared: &Declared, private: &Private) -> Vec<Problem> {
     let start = declared.project();
     let Ok(start) = here(&start).canonicalize() else { return Vec::new() };
+    let private = private.resolved();
     let repository = start.ancestors().find(|folder| folder.join(".git").exists());
-    let bound = repository.unwrap_or(&start);
+    let repository = repository.filter(|root| *root == start || !private.is_inside(root));
+    let bound = Bound {
+        folder: repository.unwrap_or(&start),
+        is_repository: repository.is_some(),
+        data: private.data.as_deref(),
+    };
     let mut found: Vec<Problem> = Vec::new();
     for unit in &declared.units {
         for (_, files) in &unit.trees {
             let FileSet::Files(selection) = files else { continue };
             let place = declared.file_places.get(files).unwrap_or(&unit.place);
             let known = found.iter().any(|known| known.place == *place);
-            if !known && let Some(problem) = beyond(bound, repository.is_some(), &selection.root, place) {
+            if !known && let Some(problem) = beyond(&bound, &selection.root, place) {
                 found.push(problem);
             }
         }
@@ -29,8 +56,8 @@ pub fn outside(declared: &Declared) -> Vec<Problem> {
 }
 
 /// Like [`outside`], and also removes these files from the units, so that nothing reads them.
-pub fn take_outside(declared: &mut Declared) -> Vec<Problem> {
-    let found = outside(declared);
+pub fn take_outside(declared: &mut Declared, private: &Private) -> Vec<Problem> {
+    let found = outside(declared, private);
     let (places, units) = (&declared.file_places, &mut declared.units);
     for unit in units {
         let own = &unit.place;
@@ -42,17 +69,26 @@ pub fn take_outside(declared: &mut Declared) -> Vec<Problem> {
     found
 }
 
-fn beyond(bound: &Path, is_repository: bool, root: &Path, place: &Place) -> Option<Problem> {
+struct Bound<'a> {
+    folder: &'a Path,
+    is_repository: bool,
+    data: Option<&'a Path>,
+}
+
+fn beyond(bound: &Bound<'_>, root: &Path, place: &Place) -> Option<Problem> {
     // Missing files are reported elsewhere.
     let full = here(root).canonicalize().ok()?;
     let shown = root.display();
-    let message = match full.strip_prefix(bound) {
+    let message = match full.strip_prefix(bound.folder) {
+        Ok(_) if bound.data.is_some_and(|data| full.starts_with(data)) => {
+            format!("`{shown}` is in the data folder of a Milepost server")
+        }
         Ok(inside) if inside.components().any(|part| part.as_os_str() == ".git") => {
             format!("`{shown}` is in `.git`, which contains the history of the repository")
         }
         Ok(_) => return None,
         Err(_) => {
-            let bound = if is_repository { "the git repository" } else { "the folder" };
+            let bound = if bound.is_repository { "the git repository" } else { "the folder" };
             let leads = if lexical(root) == full { String::new() } else { format!(" (`{}`)", full.display()) };
             format!("`{shown}`{leads} is outside of {bound} being deployed")
         }
@@ -122,4 +158,21 @@ fn escaped(name: &str) -> String {
         }
     }
     pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_around_private_folders_is_no_project() {
+        let private = Private { home: Some("/home/ann".into()), data: Some("/srv/milepost".into()) };
+        for root in ["/", "/home", "/home/ann", "/srv", "/srv/milepost"] {
+            assert!(private.is_inside(Path::new(root)), "{root}");
+        }
+        for root in ["/home/ann/shop", "/srv/shop", "/home/annika"] {
+            assert!(!private.is_inside(Path::new(root)), "{root}");
+        }
+        assert!(Private::default().is_inside(Path::new("/")));
+    }
 }

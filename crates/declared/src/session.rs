@@ -10,6 +10,7 @@ use milepost_model::change::{Change, UnitKey};
 use milepost_model::snapshot::Unit;
 use milepost_model::{ChangeOutcome, Code, IdSource, OsIds, UnitKind};
 
+use super::bounds::Private;
 use super::error::{Error, Result};
 use super::in_flight::InFlight;
 use super::reporter::{Activity, Reporter};
@@ -25,6 +26,7 @@ pub struct Session<'a> {
     pub scanner: &'a Scanner,
     pub reporter: &'a dyn Reporter,
     pub in_flight: InFlight,
+    pub private: &'a Private,
 }
 
 impl Session<'_> {

@@ -26,6 +26,7 @@ pub mod ids;
 pub mod install;
 pub mod job;
 pub mod kind;
+pub mod metadata;
 pub mod name;
 pub mod pack;
 pub mod plan;

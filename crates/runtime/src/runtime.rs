@@ -23,7 +23,8 @@ use crate::function::Function;
 use crate::host::Host;
 use crate::pool::{BodyOf, PoolSettings, PoolStatus, Pools, Shared};
 use crate::process::{ProcessExecutor, ProcessSettings};
-use crate::sandbox::{Ability, interpreters};
+use crate::sandbox::Ability;
+use crate::sandbox::interpreters::{Interpreter, InterpreterError};
 use crate::settings::RuntimeSettings;
 
 /// Runs functions. Clones share the same runtime.
@@ -122,8 +123,15 @@ impl Runtime {
                 ));
             }
         };
-        let found = tokio::task::spawn_blocking(move || interpreters::find(runtime, &asked)).await;
+        let own = self.clone();
+        let found = tokio::task::spawn_blocking(move || own.interpreter(runtime, &asked)).await;
         found.ok()?.err().map(|error| error.to_string())
+    }
+
+    /// Finds the interpreter that functions and builds run with. Blocks until all candidates have
+    /// answered.
+    pub fn interpreter(&self, runtime: Kind, asked: &str) -> Result<Interpreter, InterpreterError> {
+        self.inner.process.executor().launcher().jail().interpreter(runtime, asked)
     }
 
     /// Sets the bindings that an app's live release, tags and aliases point at, each with its

@@ -14,7 +14,8 @@ pub struct RuntimeSettings {
     pub run: PathBuf,
     /// False applies resource limits only, without isolation.
     pub sandbox: bool,
-    /// Files that no worker may see, such as the gateway's private key.
+    /// Files and directories that no worker may see, such as the gateway's private key and the
+    /// server's data. Directories that the runtime itself shows to a worker may be inside.
     pub hidden: Vec<PathBuf>,
     /// Ports of this machine that functions and builds must not reach, as far as the machine can
     /// enforce it.

@@ -8,6 +8,8 @@ use milepost_model::AppName;
 use serde_json::json;
 
 use super::spec::FolderArgs;
+use crate::args::Global;
+use crate::context::private_folders;
 use crate::failure::{Failure, Result};
 use crate::folders::{hint, mistakes, scanner};
 use crate::output::Ui;
@@ -30,13 +32,14 @@ pub struct ImportArgs {
     allow_outside: bool,
 }
 
-pub async fn run(ui: &Ui, args: ImportArgs, app: Option<AppName>) -> Result<()> {
+pub async fn run(ui: &Ui, global: &Global, args: ImportArgs, app: Option<AppName>) -> Result<()> {
     let specs = &args.folder.specdir;
     let mut declared = fission::read_folder(specs)?;
     if app.is_some() {
         declared.app = app;
     }
-    let wrong = if args.allow_outside { Vec::new() } else { milepost_declared::bounds::outside(&declared) };
+    let outside = || milepost_declared::bounds::outside(&declared, &private_folders(global));
+    let wrong = if args.allow_outside { Vec::new() } else { outside() };
     if !wrong.is_empty() {
         return Err(mistakes(wrong, declared.warnings));
     }

@@ -60,7 +60,7 @@ pub async fn run(ui: &Ui, cli: Cli) -> Result<()> {
         Command::Init(args) => init::run(ui, &args, cli.global.named_app()?.as_ref()),
         Command::Deploy(args) => deploy::run(ui, &cli.global, args).await,
         Command::Spec(command) => spec::run(ui, &cli.global, command).await,
-        Command::Import(args) => import::run(ui, args, cli.global.named_app()?).await,
+        Command::Import(args) => import::run(ui, &cli.global, args, cli.global.named_app()?).await,
         Command::Export(args) => export::run(&context()?, args).await,
         Command::Build(command) => build::run(&context()?, command).await,
         Command::Status(args) => status::run(&context()?, args).await,

@@ -50,6 +50,7 @@ impl<'a> Terminal<'a> {
             scanner: &self.scanner,
             reporter: self,
             in_flight: self.in_flight.clone(),
+            private: &self.context.private,
         }
     }
 

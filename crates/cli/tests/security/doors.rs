@@ -138,6 +138,40 @@ async fn headers_that_only_a_proxy_may_send_do_not_reach_a_function_in_any_spell
     assert_eq!(seen["HTTP_MILEPOST_CALLER_REQUEST_ID"], "chosen-by-the-caller");
 }
 
+/// A token with the role invoker calls functions, and is no gateway.
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_at_the_api_cannot_speak_for_the_gateway_or_a_proxy() {
+    let stage = Stage::new("shop", &[], APP);
+    stage.deploy();
+    let token = stage.world.json("token create ivy --role invoker")["token"].as_str().unwrap().to_owned();
+    let url = format!("{}/api/v1/apps/shop/functions/show/call?method=GET&path=/show", stage.world.server.api());
+    let mut request = stage.client.post(url).bearer_auth(token);
+    for (name, value) in [
+        ("x-real-ip", "6.6.6.6"),
+        ("x-forwarded-for", "6.6.6.6"),
+        ("x-forwarded-proto", "https"),
+        ("x_forwarded_for", "6.6.6.6"),
+        ("forwarded", "for=6.6.6.6"),
+        ("x-original-url", "/evil"),
+        ("milepost-execution", "FAKE"),
+        ("milepost-call", "FAKE"),
+        ("milepost-timer", "FAKE"),
+        ("x-fission-params-id", "FAKE"),
+        ("transfer-encoding", "FAKE"),
+        ("x-mine", "stays"),
+    ] {
+        request = request.header(format!("milepost-header-{name}"), value);
+    }
+    let answer = request.send().await.unwrap();
+    let (status, body) = (answer.status(), answer.text().await.unwrap());
+    assert_eq!(status, 200, "{body}");
+    for bad in ["6.6.6.6", "FAKE", "evil", "https"] {
+        assert!(!body.contains(bad), "{bad} in {body}");
+    }
+    let seen: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(seen["HTTP_X_MINE"], "stays");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_websocket_handshake_is_never_answered_as_a_get() {
     let stage = Stage::new("shop", &[], APP);

@@ -1,6 +1,9 @@
 //! A folder of somebody else publishes nothing of whoever deploys it.
 
+use std::fs;
 use std::os::unix::fs::symlink;
+
+use milepost_testkit::cli::CliEnv;
 
 use crate::common::World;
 
@@ -94,6 +97,39 @@ fn in_a_git_repository_its_root_is_the_bound() {
         world.env.write_file("repo/apps/one/milepost.yaml", manifest(src));
         let said = refused(&world, "deploy repo/apps/one");
         assert!(said.contains("is outside of the git repository") || said.contains("is in `.git`"), "{src}: {said}");
+    }
+}
+
+/// Some people keep their settings in a repository whose root is their home folder.
+#[test]
+fn a_repository_around_the_home_or_the_data_folder_is_no_bound() {
+    let manifest = |src: &str| format!("app: shop\nstatic:\n  - {{ src: \"{src}\", path: /t }}\n");
+    let world = World::new();
+    fs::create_dir(world.env.home().join(".git")).unwrap();
+    fs::create_dir(world.env.home().join(".ssh")).unwrap();
+    fs::write(world.env.home().join(".ssh/id_ed25519"), "private").unwrap();
+    for src in ["../../.ssh/id_ed25519", "../../.ssh", "../..", "../../data/admin.token"] {
+        world.env.write_file("app/milepost.yaml", manifest(src));
+        for line in ["deploy app", "deploy app --dry-run"] {
+            let said = refused(&world, line);
+            assert!(said.contains("is outside of the folder being deployed"), "{src}: {said}");
+        }
+    }
+    world.env.write_file("app/specs/a.yaml", fission("../../.ssh", "*"));
+    for line in ["spec version apply --specdir app/specs", "import --specdir app/specs"] {
+        assert!(refused(&world, line).contains("is outside of the folder"), "{line}");
+    }
+
+    let mut env = CliEnv::new();
+    env.set("MILEPOST_DATA", env.work_dir().join("repo/data").to_str().unwrap());
+    fs::create_dir_all(env.work_dir().join("repo/.git")).unwrap();
+    let world = World::in_env(env, &[]);
+    for (folder, src) in
+        [("repo/app", "../data/admin.token"), ("repo/app", ".."), ("repo", "data/admin.token"), ("repo", "data")]
+    {
+        world.env.write_file(&format!("{folder}/milepost.yaml"), manifest(src));
+        let said = refused(&world, &format!("deploy {folder}"));
+        assert!(said.contains("is outside of the folder") || said.contains("is in the data folder"), "{src}: {said}");
     }
 }
 

@@ -33,6 +33,11 @@ impl Stage {
         for (path, text) in files {
             env.write_file(path, text);
         }
+        Self::in_env(app, env, args)
+    }
+
+    /// A server in a prepared environment.
+    pub fn in_env(app: &'static str, env: CliEnv, args: &[&str]) -> Self {
         let world = World::in_env(env, args);
         // Our own client brings the cryptography along that reqwest insists on.
         drop(world.client());

@@ -108,7 +108,7 @@ impl<'a> Apply<'a> {
     /// Reads the files of the folder, and fetches environments that are only known to the app.
     async fn begin(session: &'a Session<'a>, declared: &'a Declared, options: &'a Options) -> Result<Self> {
         if !options.allow_outside {
-            let wrong = bounds::outside(declared);
+            let wrong = bounds::outside(declared, session.private);
             if !wrong.is_empty() {
                 return Err(Error::mistakes(wrong, Vec::new()));
             }

@@ -18,7 +18,7 @@ use super::cache::Cached;
 use super::room::{BuildRoom, Folder};
 use super::{BuildFailure, BuildOrder, DiskLimit, MEMORY, disk, output, surroundings, tools};
 use crate::process::Launcher;
-use crate::sandbox::interpreters::{self, InterpreterError};
+use crate::sandbox::interpreters::InterpreterError;
 use crate::sandbox::{JailHandle, JailLimits, JailSpec, Jailed};
 
 /// The earliest date that a zip file can represent.
@@ -148,7 +148,7 @@ impl Job {
 }
 
 fn start(launcher: &Launcher, folder: &Folder, order: &BuildOrder) -> Result<Jailed, BuildFailure> {
-    let interpreter = match interpreters::find(order.runtime, &order.interpreter) {
+    let interpreter = match launcher.jail().interpreter(order.runtime, &order.interpreter) {
         Ok(found) => Some(found),
         Err(InterpreterError::NotInterpreted { .. }) => None,
         Err(error) => return Err(error.into()),
@@ -158,7 +158,7 @@ fn start(launcher: &Launcher, folder: &Folder, order: &BuildOrder) -> Result<Jai
     let (tools, work) = (folder.tools(), folder.work());
     let seen_tools = jail.app_path(&tools);
     let given = &launcher.settings.build_environment;
-    let around = surroundings::find(given, &tools, &seen_tools, &launcher.settings.run).map_err(told)?;
+    let around = surroundings::find(given, &tools, &seen_tools, |path| jail.may_be_shown(path)).map_err(told)?;
     let mut env = around.variables;
     env.extend(folder.variables(&jail.build_path(&work), given));
     // Reproducible builds: files get a fixed time, and compiled Python is checked by its source's

@@ -15,10 +15,13 @@ pub(super) struct Surroundings {
 }
 
 /// Copies files that only the server can read to `tools`, which the build sees at `seen`. Other
-/// files and directories named by a variable become readable in place, except those that contain
-/// `run`: the server's data is there.
-pub(super) fn find(given: &[(String, String)], tools: &Path, seen: &Path, run: &Path) -> io::Result<Surroundings> {
-    let run = run.canonicalize()?;
+/// files and directories named by a variable become readable in place if they `may_be_shown`.
+pub(super) fn find(
+    given: &[(String, String)],
+    tools: &Path,
+    seen: &Path,
+    may_be_shown: impl Fn(&Path) -> bool,
+) -> io::Result<Surroundings> {
     let mut found = Surroundings { variables: Vec::new(), readable: Vec::new() };
     found.readable.extend(FILES.map(PathBuf::from).into_iter().filter(|file| file.is_file()));
     for (name, value) in given {
@@ -30,7 +33,7 @@ pub(super) fn find(given: &[(String, String)], tools: &Path, seen: &Path, run: &
             found.variables.push((name.clone(), seen.join(copy).to_string_lossy().into_owned()));
             continue;
         }
-        found.readable.extend(paths(value).filter(|path| may_be_shown(path, &run)));
+        found.readable.extend(paths(value).filter(|path| may_be_shown(path)));
         found.variables.push((name.clone(), value.clone()));
     }
     Ok(found)
@@ -43,11 +46,6 @@ fn paths(value: &str) -> impl Iterator<Item = PathBuf> {
         Some(_) => Vec::new(),
         None => word.split(':').map(PathBuf::from).collect(),
     })
-}
-
-fn may_be_shown(path: &Path, run: &Path) -> bool {
-    let Ok(real) = path.canonicalize() else { return false };
-    path.is_absolute() && real.parent().is_some() && !run.starts_with(&real) && !real.starts_with(run)
 }
 
 #[cfg(test)]
@@ -75,7 +73,9 @@ mod tests {
             ("PIP_SRC", "/".to_owned()),
         ]
         .map(|(name, value)| (name.to_owned(), value));
-        let found = find(&given, &path("tools"), Path::new("/app"), &path("data/run")).unwrap();
+        let data = path("data").canonicalize().unwrap();
+        let may_be_shown = |path: &Path| path.exists() && !data.starts_with(path.canonicalize().unwrap());
+        let found = find(&given, &path("tools"), Path::new("/app"), may_be_shown).unwrap();
         let mut own: Vec<_> = found.readable.iter().filter(|shown| shown.starts_with(root.path())).cloned().collect();
         own.sort();
         own.dedup();

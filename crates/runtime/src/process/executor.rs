@@ -21,7 +21,7 @@ use crate::executor::{Executor, StartError};
 use crate::function::Function;
 use crate::host::{Host, Package};
 use crate::sandbox::Ability;
-use crate::sandbox::interpreters::{self, Interpreter};
+use crate::sandbox::interpreters::Interpreter;
 
 /// The default entrypoint of a binary.
 const BINARY: &str = "main";
@@ -58,9 +58,17 @@ impl ProcessExecutor {
     /// Starts spare interpreters before the first function needs one. Does nothing if the
     /// interpreter is not installed.
     pub async fn start_spares(&self, runtime: Runtime) {
-        if let Ok(interpreter) = find(runtime, String::new()).await {
+        if let Ok(interpreter) = self.find(runtime, String::new()).await {
             self.spares_of(runtime, &interpreter);
         }
+    }
+
+    async fn find(&self, runtime: Runtime, asked: String) -> Result<Interpreter, StartError> {
+        let jail = Arc::clone(self.launcher.jail());
+        tokio::task::spawn_blocking(move || jail.interpreter(runtime, &asked))
+            .await
+            .map_err(|error| StartError::new(error.to_string()))?
+            .map_err(|error| StartError::new(error.to_string()))
     }
 
     /// How many spares of a runtime there should be, and how many are waiting.
@@ -220,7 +228,7 @@ impl Executor for ProcessExecutor {
         }
         let interpreter = async {
             let (runtime, asked) = worker_of(function);
-            let interpreter = find(runtime, asked).await?;
+            let interpreter = self.find(runtime, asked).await?;
             let spares = self.spares_of(runtime, &interpreter);
             Ok((interpreter, spares))
         };
@@ -255,13 +263,6 @@ fn worker_of(function: &Function) -> (Runtime, String) {
         Runtime::Binary => (Runtime::Python, String::new()),
         runtime => (runtime, function.interpreter.clone()),
     }
-}
-
-async fn find(runtime: Runtime, asked: String) -> Result<Interpreter, StartError> {
-    tokio::task::spawn_blocking(move || interpreters::find(runtime, &asked))
-        .await
-        .map_err(|error| StartError::new(error.to_string()))?
-        .map_err(|error| StartError::new(error.to_string()))
 }
 
 /// The executable's path in its package.

@@ -45,25 +45,48 @@ pub enum InterpreterError {
     TooOld { runtime: Runtime, found: String, least: String },
     #[error("{runtime} functions need no interpreter")]
     NotInterpreted { runtime: Runtime },
+    /// Showing it to workers would show them files that are not for them.
+    #[error(
+        "{program} cannot run here, because workers would have to see {folder}, which {why}: install {runtime} elsewhere, for \
+         example in /usr/local"
+    )]
+    Exposing { runtime: Runtime, program: String, folder: String, why: &'static str },
 }
 
 /// Finds the newest interpreter that matches `asked`: a version or its beginning, such as `3`,
 /// `3.11` or `20`. Empty means the newest installed. The first call blocks until all candidates
 /// have answered.
 pub fn find(runtime: Runtime, asked: &str) -> Result<Interpreter, InterpreterError> {
+    find_among(runtime, asked, |_| Ok(()))
+}
+
+/// Like [`find`], without interpreters that `check` rejects. Returns its first error if it rejects
+/// all that match.
+pub(super) fn find_among(
+    runtime: Runtime,
+    asked: &str,
+    check: impl Fn(&Interpreter) -> Result<(), InterpreterError>,
+) -> Result<Interpreter, InterpreterError> {
     let asked = asked.trim().trim_start_matches('v');
     if !looks_like_a_version(asked) {
         let asked = asked.chars().take(LONGEST_VERSION).collect();
         return Err(InterpreterError::NotAVersion { runtime, asked });
     }
     let found = all(runtime, asked)?;
-    if let Some(best) = found.iter().find(|one| is_version(&one.version, asked)) {
+    let mut rejected = None;
+    for best in found.iter().filter(|one| is_version(&one.version, asked)) {
         let least = kind(runtime)?.least;
         if numbers(&best.version).as_slice() < least {
             let least = least.iter().map(u32::to_string).collect::<Vec<_>>().join(".");
-            return Err(InterpreterError::TooOld { runtime, found: best.version.clone(), least });
+            return Err(rejected.unwrap_or(InterpreterError::TooOld { runtime, found: best.version.clone(), least }));
         }
-        return Ok(best.clone());
+        match check(best) {
+            Ok(()) => return Ok(best.clone()),
+            Err(error) => rejected = rejected.or(Some(error)),
+        }
+    }
+    if let Some(error) = rejected {
+        return Err(error);
     }
     if found.is_empty() {
         return Err(InterpreterError::None { runtime });
@@ -246,8 +269,11 @@ impl Kind {
         let output = command.output().ok().filter(|output| output.status.success())?;
         let answer: Answer = serde_json::from_slice(&output.stdout).ok()?;
         let program = answer.program.canonicalize().ok()?;
-        let mut readable: Vec<_> = answer.folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect();
-        readable.retain(|folder| !is_shown_anyway(folder) && folder.parent().is_some());
+        let prefixes = answer.folders.iter().filter_map(|folder| folder.canonicalize().ok());
+        let mut readable: Vec<_> = prefixes
+            .filter(|prefix| !is_shown_anyway(prefix) && prefix.parent().is_some())
+            .flat_map(|prefix| parts_of(&prefix))
+            .collect();
         if !is_shown_anyway(&program) && !readable.iter().any(|folder| program.starts_with(folder)) {
             readable.push(program.clone());
         }
@@ -255,6 +281,16 @@ impl Kind {
         readable.dedup();
         Some(Interpreter { program: kept_name(answer.program, program), version: answer.version, readable })
     }
+}
+
+/// The parts of an installation prefix that an interpreter needs. The rest is not shown: a prefix
+/// such as `~/.local` also holds the user's own files.
+fn parts_of(prefix: &Path) -> Vec<PathBuf> {
+    const PARTS: [&str; 7] = ["bin", "include", "lib", "lib32", "lib64", "pyvenv.cfg", "share/zoneinfo"];
+    /// A conda environment contains only packages. Their data and certificates are here.
+    const CONDA: [&str; 2] = ["share", "ssl"];
+    let conda: &[&str] = if prefix.join("conda-meta").is_dir() { &CONDA } else { &[] };
+    PARTS.iter().chain(conda).map(|part| prefix.join(part)).filter(|part| part.exists()).collect()
 }
 
 /// A virtual environment is located by the path its interpreter is invoked with, which is a
@@ -317,6 +353,18 @@ mod tests {
             assert!(error.contains("is not a version of python; write it like `3.11`"), "{error}");
             assert!(error.len() < 120, "{error}");
         }
+    }
+
+    #[test]
+    fn shows_only_the_parts_of_a_prefix_that_belong_to_an_interpreter() {
+        let prefix = tempfile::tempdir().unwrap();
+        for folder in ["bin", "lib/python3", "share/milepost", "share/keyrings", "state"] {
+            std::fs::create_dir_all(prefix.path().join(folder)).unwrap();
+        }
+        let parts = |names: &[&str]| names.iter().map(|name| prefix.path().join(name)).collect::<Vec<_>>();
+        assert_eq!(parts_of(prefix.path()), parts(&["bin", "lib"]));
+        std::fs::create_dir(prefix.path().join("conda-meta")).unwrap();
+        assert_eq!(parts_of(prefix.path()), parts(&["bin", "lib", "share"]));
     }
 
     #[test]

@@ -9,16 +9,18 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use milepost_model::spec::Runtime;
 use nix::unistd::geteuid;
 use tokio::net::unix::pipe;
 use tokio::process::Command;
 
 use super::cgroup::Groups;
+use super::interpreters::{self, Interpreter, InterpreterError};
 use super::jailed::{JailHandle, Jailed, Scratch};
 use super::order::{Order, Walls};
 use super::privileges::user_of;
 use super::probe::{probe, remedy};
-use super::{APP, Ability, BUILD, JailLimits, JailSettings, JailSpec, SCRATCH, hidden, network, outer};
+use super::{APP, Ability, BUILD, JailLimits, JailSettings, JailSpec, SCRATCH, hidden, landlock, network, outer};
 
 /// What this machine supports, detected once.
 #[derive(Debug)]
@@ -50,7 +52,8 @@ impl Jail {
         jail.abilities.extend(jail.groups.abilities());
         let network = jail.close_network();
         jail.abilities.push(network);
-        let warnings = jail.settings.hidden.iter().filter_map(|file| hidden::warning(file, jail.namespaces));
+        let closed = jail.namespaces || jail.abilities.iter().any(|one| one.name == landlock::NAME && one.in_force);
+        let warnings = jail.settings.hidden.iter().filter_map(|file| hidden::warning(file, closed));
         jail.abilities.extend(warnings.collect::<Vec<_>>());
         jail
     }
@@ -68,6 +71,22 @@ impl Jail {
     /// The path of the writable directory inside the sandbox.
     pub fn build_path(&self, writable: &Path) -> PathBuf {
         if self.namespaces { PathBuf::from(BUILD) } else { writable.to_owned() }
+    }
+
+    /// Finds the newest interpreter that matches `asked` and that workers may see: see
+    /// [`interpreters::find`].
+    pub fn interpreter(&self, runtime: Runtime, asked: &str) -> Result<Interpreter, InterpreterError> {
+        interpreters::find_among(runtime, asked, |one| hidden::check(runtime, one, |path| self.refusal(path, true)))
+    }
+
+    /// Whether a path of the server's environment may be shown to builds.
+    pub fn may_be_shown(&self, path: &Path) -> bool {
+        path.is_absolute() && path.exists() && self.refusal(path, false).is_none()
+    }
+
+    fn refusal(&self, path: &Path, left_out: bool) -> Option<&'static str> {
+        let hidden = hidden::real_paths(&self.settings.hidden);
+        hidden::refusal(path, &hidden, &hidden::homes(), left_out)
     }
 
     /// Starts the worker. The listener becomes its descriptor 3. Must be called inside a Tokio

@@ -9,21 +9,23 @@ use landlock::{
     RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
-use super::Ability;
 use super::order::Order;
 use super::root::{DEVICES, ETC, SYSTEM};
+use super::{Ability, hidden};
 
 /// The requested version. Older kernels enforce what they can. Version 6 adds scopes for signals.
 const VERSION: ABI = ABI::V6;
 
+/// The name of the ability to close files.
+pub(super) const NAME: &str = "landlock";
+
 /// Irrevocable, for this process and everything it starts.
 pub(super) fn close_files(order: &Order, scratch: &Path) -> io::Result<Ability> {
     Ok(match enforce(order, scratch).map_err(io::Error::other)? {
-        RulesetStatus::NotEnforced => Ability::no(
-            "landlock",
-            "workers can open what their user can; a kernel with Landlock would close it to them",
-        ),
-        _ => Ability::yes("landlock", "workers can open only their own files, and signal only their own processes"),
+        RulesetStatus::NotEnforced => {
+            Ability::no(NAME, "workers can open what their user can; a kernel with Landlock would close it to them")
+        }
+        _ => Ability::yes(NAME, "workers can open only their own files, and signal only their own processes"),
     })
 }
 
@@ -66,7 +68,16 @@ fn enforce(order: &Order, scratch: &Path) -> Result<RulesetStatus, RulesetError>
     let (read, all) = (AccessFs::from_read(VERSION), AccessFs::from_all(VERSION));
     let etc = ETC.iter().chain(&["passwd", "group"]).map(|name| Path::new("/etc").join(name));
     let readable = SYSTEM.iter().map(PathBuf::from).chain(etc).chain([PathBuf::from("/proc")]);
-    let own = order.readable.iter().chain([&order.app_folder, &order.program]).cloned();
+    // Landlock cannot take anything out of a directory that it allows.
+    let readable = readable.flat_map(|path| hidden::around(&path, &order.hidden));
+    let contains_hidden =
+        |path: &Path| path.canonicalize().is_ok_and(|real| order.hidden.iter().any(|hidden| hidden.starts_with(&real)));
+    let own = order.readable.iter().flat_map(|path| match contains_hidden(path) {
+        true => hidden::around(path, &order.hidden),
+        // The server's own directories for workers are inside the hidden ones.
+        false => vec![path.clone()],
+    });
+    let own = own.chain([order.app_folder.clone(), order.program.clone()]);
     let devices = DEVICES.iter().map(|name| Path::new("/dev").join(name));
     // Rules ignore paths that do not exist.
     let status = Ruleset::default()

@@ -64,8 +64,8 @@ pub struct JailSettings {
     pub run: PathBuf,
     /// False applies only limits, without namespaces and a root of its own.
     pub sandbox: bool,
-    /// Files that no worker may see even in a directory that it sees, such as the gateway's private
-    /// key.
+    /// Files and directories that no worker may see even in a directory that it sees, such as the
+    /// gateway's private key and the server's data.
     pub hidden: Vec<PathBuf>,
     pub closed_ports: ClosedPorts,
 }
@@ -73,7 +73,7 @@ pub struct JailSettings {
 /// TCP ports of this machine that are blocked where the machine supports it.
 #[derive(Debug, Clone, Default)]
 pub struct ClosedPorts {
-    /// Blocked for functions and builds: the server's API.
+    /// Blocked for functions and builds: the server's API and its gateway.
     pub workers: Vec<u16>,
     /// Blocked for builds only: the port for calls between functions.
     pub builds: Vec<u16>,

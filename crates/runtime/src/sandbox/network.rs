@@ -6,9 +6,11 @@
 //! created it is closed, however the server ends.
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
+use milepost_model::metadata::{LINK_LOCAL, METADATA};
 use nix::libc;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink};
@@ -31,15 +33,14 @@ pub(super) fn raise(seed: &Path, ports: &ClosedPorts) -> (Option<Guard>, Ability
     const NAME: &str = "network";
     match attempt(seed, ports) {
         Ok(guard) => {
-            let detail = "workers cannot reach link-local addresses (cloud metadata) or this server's API, and other machines cannot connect to them; all else is open to them";
+            let detail = "workers cannot reach cloud metadata (link-local and known addresses) or this server's API and gateway, and other machines cannot connect to them; all else is open to them";
             (Some(guard), Ability::yes(NAME, detail))
         }
         Err(error) => (None, Ability::no(NAME, format!("{OPEN} ({error}); {REMEDY}"))),
     }
 }
 
-pub(super) const OPEN: &str =
-    "workers reach all that the machine reaches, link-local addresses (cloud metadata) and this server's API too";
+pub(super) const OPEN: &str = "workers reach all that the machine reaches, cloud metadata (link-local addresses) and this server's API and gateway too";
 pub(super) const REMEDY: &str =
     "start the server as root with CAP_NET_ADMIN on a kernel with nf_tables, or filter what its user may reach";
 
@@ -104,15 +105,27 @@ fn rules(table: &str, ports: &ClosedPorts, owned: bool) -> Batch {
         rule.unreachable();
         rule
     };
-    let mut four = of(everyone);
-    four.with_receiver(libc::NFPROTO_IPV4, 16, &[169, 254, 0, 0], &[255, 255, 0, 0]);
-    let mut six = of(everyone);
-    six.with_receiver(libc::NFPROTO_IPV6, 24, &bytes(0xfe80, 0), &bytes(0xffc0, 0));
-    // Amazon's metadata address for IPv6.
-    let mut metadata = of(everyone);
-    let address = "fd00:ec2::254".parse().map_or([0; 16], |address: std::net::Ipv6Addr| address.octets());
-    metadata.with_receiver(libc::NFPROTO_IPV6, 24, &address, &[0xff; 16]);
-    for rule in [four, six, metadata] {
+    let single = |address: &IpAddr| (*address, if address.is_ipv4() { 32 } else { 128 });
+    for (address, prefix) in LINK_LOCAL.into_iter().chain(METADATA.iter().map(single)) {
+        let mut rule = of(everyone);
+        match address {
+            IpAddr::V4(four) => {
+                rule.with_receiver(
+                    libc::NFPROTO_IPV4,
+                    16,
+                    &four.octets(),
+                    &u32::MAX.unbounded_shl(32 - u32::from(prefix)).to_be_bytes(),
+                );
+            }
+            IpAddr::V6(six) => {
+                rule.with_receiver(
+                    libc::NFPROTO_IPV6,
+                    24,
+                    &six.octets(),
+                    &u128::MAX.unbounded_shl(128 - u32::from(prefix)).to_be_bytes(),
+                );
+            }
+        }
         batch.rule(table, "out", closed(rule));
     }
     // A worker's own server is for itself. The rule does not apply to the gateway's sockets.
@@ -132,10 +145,4 @@ fn rules(table: &str, ports: &ClosedPorts, owned: bool) -> Batch {
         batch.rule(table, "out", rule);
     }
     batch
-}
-
-fn bytes(first: u16, rest: u8) -> [u8; 16] {
-    let mut all = [rest; 16];
-    all[..2].copy_from_slice(&first.to_be_bytes());
-    all
 }

@@ -30,7 +30,8 @@ pub(super) struct Order {
     pub app_folder: PathBuf,
     pub readable: Vec<PathBuf>,
     pub writable: Option<PathBuf>,
-    /// Files, with symlinks resolved, that are never shown, whatever directory they are in.
+    /// Files and directories, with symlinks resolved, that are never shown, whatever directory they
+    /// are in.
     pub hidden: Vec<PathBuf>,
     pub limits: JailLimits,
     /// Directories of control groups that the worker joins, and that the outer stage removes at the

@@ -127,14 +127,19 @@ fn mirror(new: &Path, path: &Path, order: &Order) -> io::Result<()> {
     }
 }
 
-/// Covers hidden files below a source that is visible at `target`. Hidden paths contain no
-/// symlinks.
+/// Covers hidden files and directories below a source that is visible at `target`. Hidden paths
+/// contain no symlinks.
 fn cover(source: &Path, target: &Path, hidden: &[PathBuf]) -> io::Result<()> {
     let Ok(source) = source.canonicalize() else { return Ok(()) };
     for below in hidden.iter().filter_map(|file| file.strip_prefix(&source).ok()) {
         // Joining an empty path would add a trailing slash.
         let covered = if below.as_os_str().is_empty() { target.to_owned() } else { target.join(below) };
-        cover_with_nothing(&covered)?;
+        if covered.is_dir() {
+            // Has room for mount points of what workers see at its own path inside.
+            memory_folder(&covered, "size=64k,mode=755")?;
+        } else {
+            cover_with_nothing(&covered)?;
+        }
     }
     Ok(())
 }
@@ -201,7 +206,9 @@ fn read_only_below(new: &Path, scratch: &Path, writable: Option<&Path>) -> io::R
         let mut fields = line.split(' ').skip(4);
         let (Some(target), Some(options)) = (fields.next().map(unescape), fields.next()) else { continue };
         let Ok(below) = target.strip_prefix(new) else { continue };
-        if below.as_os_str().is_empty() || target == scratch {
+        // A mount below a covered directory cannot be reached, and is not found.
+        let covered = target.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        if below.as_os_str().is_empty() || target == scratch || covered {
             continue;
         }
         let mut flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_NOSUID;

@@ -90,6 +90,45 @@ print([read(path) for path in [{key:?}, {link:?}, {other:?}]])"
     assert_eq!(ended.stdout.trim(), "['', '', 'content']", "{}", ended.stderr);
 }
 
+/// Also in a directory of the system, which every worker sees.
+#[tokio::test]
+async fn a_hidden_directory_is_empty_in_a_visible_folder() {
+    for parent in [std::env::temp_dir(), "/usr/local/lib".into()] {
+        let Ok(shown) = tempfile::tempdir_in(&parent) else {
+            println!("skipped: this user may not write to {}", parent.display());
+            continue;
+        };
+        let (data, own, beside) =
+            (shown.path().join("data"), shown.path().join("data/run"), shown.path().join("beside"));
+        fs::create_dir_all(&own).expect("a folder");
+        for file in [data.join("secret.key"), own.join("worker.py"), own.join("other"), beside.clone()] {
+            fs::write(file, "content").expect("write");
+        }
+        std::fs::set_permissions(shown.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("open it");
+        let place = Place::hiding(vec![data.clone()]);
+        let code = format!(
+            "\
+import os
+def read(path):
+    try: return os.listdir(path) if os.path.isdir(path) else open(path).read()
+    except OSError: return ''
+def write(path):
+    try: open(path, 'w'); return True
+    except OSError: return False
+print([read(path) for path in [{data:?}, {key:?}, {worker:?}, {other:?}, {beside:?}]], write({new:?}))",
+            key = data.join("secret.key"),
+            worker = own.join("worker.py"),
+            other = own.join("other"),
+            new = data.join("new"),
+        );
+        let mut spec = place.spec(1, &code);
+        // What the server itself shows of the directory stays visible.
+        spec.readable.extend([shown.path().to_owned(), own.join("worker.py")]);
+        let ended = end(place.start(&spec)).await;
+        assert_eq!(ended.stdout.trim(), "[['run'], '', 'content', '', 'content'] False", "{}", ended.stderr);
+    }
+}
+
 #[tokio::test]
 async fn counts_shared_memory_and_files_in_memory() {
     let place = Place::new();

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::place::Place;
+use crate::place::{Place, end};
 use crate::support;
 
 /// Signals to the test below that it was started without a capability.
@@ -67,6 +67,37 @@ print(can(lambda: open('main.py').read()), can(lambda: open(os.environ['TMPDIR']
     let said = place.says(&code).await;
     // The inner stage is the parent and has the same restrictions.
     assert_eq!(said, "False False False False True False True\nTrue True True True");
+    hidden_files_stay_closed().await;
+}
+
+/// Landlock cannot take anything out of a directory that it allows.
+async fn hidden_files_stay_closed() {
+    for parent in [std::env::temp_dir(), "/usr/local/lib".into()] {
+        let shown = tempfile::tempdir_in(parent).expect("a folder");
+        let (data, key, beside) =
+            (shown.path().join("data"), shown.path().join("key.pem"), shown.path().join("beside"));
+        fs::create_dir(&data).expect("a folder");
+        for file in [data.join("secret.key"), key.clone(), beside.clone()] {
+            fs::write(&file, "content").expect("write");
+            fs::set_permissions(file, fs::Permissions::from_mode(0o666)).expect("open the file");
+        }
+        for folder in [shown.path(), &data] {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("open the folder");
+        }
+        let place = Place::hiding(vec![data.clone(), key.clone()]);
+        let code = format!(
+            "\
+def can(path):
+    try: return bool(open(path).read())
+    except PermissionError: return False
+print(can({secret:?}), can({key:?}), can({beside:?}))",
+            secret = data.join("secret.key"),
+        );
+        let mut spec = place.spec(1, &code);
+        spec.readable.push(shown.path().to_owned());
+        let ended = end(place.start(&spec)).await;
+        assert_eq!(ended.stdout.trim(), "False False True", "{}", ended.stderr);
+    }
 }
 
 #[test]

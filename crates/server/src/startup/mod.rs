@@ -90,7 +90,8 @@ impl Server {
         let logs = Logs::open(logs).map_err(|source| data_error(&settings.data, source))?;
         let inside = listen_inside().await?;
         let inside_address = inside.local_addr().map_err(StartError::Serve)?;
-        let plane = Arc::new(open_plane(&settings, &store, &keyring, &logs, address, inside_address).await?);
+        let plane =
+            Arc::new(open_plane(&settings, &store, &keyring, &logs, (address, door_address), inside_address).await?);
         plane.tokens.refresh(&store.catalog).await?;
         let gateway = open_gateway(&settings, &plane, &doors)?;
         let views = Views::new(Arc::clone(&plane), Arc::clone(gateway.directory()));

@@ -1,6 +1,7 @@
 //! What runs and serves functions.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use milepost_gateway::{Gateway, Limits};
@@ -21,7 +22,7 @@ pub(super) async fn open_plane(
     store: &Store,
     keyring: &Arc<Keyring>,
     logs: &Arc<Logs>,
-    api: SocketAddr,
+    doors: (SocketAddr, Option<SocketAddr>),
     inside: SocketAddr,
 ) -> Result<Plane, StartError> {
     let packages = Packages::open(settings.data.join("cache/packages"), store.clone());
@@ -36,8 +37,13 @@ pub(super) async fn open_plane(
         environment: vec![("MILEPOST_GATEWAY".to_owned(), inside.to_string())],
         build_environment: settings.builds.environment.clone(),
         sandbox: settings.sandbox,
-        hidden: settings.tls.iter().map(|(_, key)| key.clone()).collect(),
-        closed_ports: ClosedPorts { workers: vec![api.port()], builds: vec![inside.port()] },
+        hidden: hidden(settings),
+        // At the gateway, all clients of a machine share one part of the connections, also a proxy.
+        // Functions call each other at the inner port, which counts them by app.
+        closed_ports: ClosedPorts {
+            workers: [Some(doors.0), doors.1].into_iter().flatten().map(|door| door.port()).collect(),
+            builds: vec![inside.port()],
+        },
         ..RuntimeSettings::new(settings.program.clone(), settings.data.join("run"))
     };
     if let Some(spares) = settings.spares {
@@ -45,6 +51,16 @@ pub(super) async fn open_plane(
     }
     let runtime = Runtime::start(runtime, Arc::new(host)).await.map_err(StartError::Runtime)?;
     Ok(Plane::new(store.clone(), Arc::clone(keyring), runtime, packages))
+}
+
+/// What no function or build may see. Without root, they have the server's user.
+fn hidden(settings: &Settings) -> Vec<PathBuf> {
+    let key = settings.tls.iter().map(|(_, key)| key.clone());
+    let blobs = settings.blobs.iter().map(PathBuf::from);
+    let database =
+        settings.database.iter().flat_map(|file| ["", "-wal"].map(|end| PathBuf::from(format!("{file}{end}"))));
+    // A URL is no path that exists, so it hides nothing.
+    [settings.data.clone()].into_iter().chain(key).chain(blobs).chain(database).collect()
 }
 
 pub(super) fn open_gateway(

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -15,6 +17,9 @@ use super::output::Output;
 use super::server::Server;
 use crate::target_dir;
 
+/// Owns nothing and has no name on the machine.
+const ORDINARY_USER: u32 = 4242;
+
 /// A home directory with a working directory in it, and the environment variables of commands.
 /// Clones share the directories and have their own variables. The directories are removed with the
 /// last clone.
@@ -23,6 +28,10 @@ pub struct CliEnv {
     home: Arc<TempDir>,
     binary: PathBuf,
     variables: BTreeMap<String, String>,
+    /// The user that commands and servers run as, if not the test's own.
+    user: Option<u32>,
+    /// A program and its first arguments that start `milepost`.
+    wrapper: Vec<String>,
 }
 
 impl CliEnv {
@@ -51,7 +60,7 @@ impl CliEnv {
             ("MILEPOST_TEST_SEED".to_owned(), "1".to_owned()),
             ("MILEPOST_TEST_CLOCK".to_owned(), "2026-01-02T03:04:05Z".to_owned()),
         ]);
-        Self { home: Arc::new(home), binary: binary.to_owned(), variables }
+        Self { home: Arc::new(home), binary: binary.to_owned(), variables, user: None, wrapper: Vec::new() }
     }
 
     pub fn home(&self) -> &Path {
@@ -77,18 +86,54 @@ impl CliEnv {
         self.variables.remove(variable);
     }
 
+    /// Runs commands and servers without root from now on, and gives that user the home directory
+    /// with all that is in it. Changes nothing if the test has no root either.
+    pub fn become_ordinary_user(&mut self) {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let everyone = fs::Permissions::from_mode(0o755);
+        if !self.binary.ancestors().skip(1).all(|folder| folder.metadata().is_ok_and(|found| found.mode() & 1 != 0)) {
+            let copy = self.home().join("milepost");
+            fs::copy(&self.binary, &copy).unwrap();
+            self.binary = copy;
+        }
+        fs::set_permissions(&self.binary, everyone).unwrap();
+        give(self.home(), ORDINARY_USER);
+        self.user = Some(ORDINARY_USER);
+    }
+
+    /// Starts commands and servers through another program, which gets `milepost` and its arguments
+    /// after its own.
+    pub fn wrap(&mut self, wrapper: &[&str]) {
+        self.wrapper = wrapper.iter().map(|&word| word.to_owned()).collect();
+    }
+
     /// Writes a file below the working directory, and creates its parent directories.
     pub fn write_file(&self, relative: &str, contents: impl AsRef<[u8]>) -> PathBuf {
         let path = self.work_dir().join(relative);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, contents).unwrap();
+        if let Some(user) = self.user {
+            give(&self.work_dir(), user);
+        }
         path
     }
 
     /// The command, not started, for tests that [`CliEnv::run`] does not suffice for.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(&self.binary);
-        command.args(args).env_clear().envs(&self.variables).current_dir(self.work_dir()).stdin(Stdio::null());
+        let mut words = self.wrapper.iter().map(AsRef::as_ref).chain([self.binary.as_os_str()]);
+        let mut command = Command::new(words.next().unwrap());
+        command
+            .args(words)
+            .args(args)
+            .env_clear()
+            .envs(&self.variables)
+            .current_dir(self.work_dir())
+            .stdin(Stdio::null());
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
         command
     }
 
@@ -132,6 +177,14 @@ impl CliEnv {
     fn finish(&self, args: &[&str], output: std::io::Result<std::process::Output>) -> Output {
         let output = output.unwrap_or_else(|error| panic!("run {}: {error}", self.binary.display()));
         Output::new(args, output, &Normalizer::for_home(self.home()))
+    }
+}
+
+/// Changes the owner of a directory and everything in it. Symlinks are changed themselves.
+fn give(path: &Path, user: u32) {
+    lchown(path, Some(user), Some(user)).unwrap();
+    if path.symlink_metadata().unwrap().is_dir() {
+        fs::read_dir(path).unwrap().for_each(|entry| give(&entry.unwrap().path(), user));
     }
 }
 

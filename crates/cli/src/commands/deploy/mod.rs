@@ -9,7 +9,7 @@ use milepost_model::release::Release;
 
 use super::shared::{ChangeArgs, told_check};
 use crate::args::Global;
-use crate::context::Context;
+use crate::context::{Context, private_folders};
 use crate::failure::{Failure, Result};
 use crate::folders::{Terminal, advice, mistakes, tell};
 use crate::output::Ui;
@@ -102,7 +102,7 @@ pub async fn without_mistakes(
 ) -> Result<Declared> {
     agreed_app(global, &declared)?;
     if !allow_outside {
-        errors.extend(bounds::take_outside(&mut declared));
+        errors.extend(bounds::take_outside(&mut declared, &private_folders(global)));
     }
     if errors.is_empty() {
         return Ok(declared);

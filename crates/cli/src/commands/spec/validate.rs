@@ -6,6 +6,7 @@ use serde_json::json;
 use super::FolderArgs;
 use crate::args::Global;
 use crate::commands::deploy::{agreed_app, check};
+use crate::context::private_folders;
 use crate::failure::Result;
 use crate::folders::{mistakes, tell};
 use crate::output::Ui;
@@ -27,7 +28,7 @@ pub async fn run(ui: &Ui, global: &Global, args: &ValidateArgs) -> Result<()> {
     let (mut declared, mut errors) = fission::look_at_folder(&args.folder.specdir)?;
     agreed_app(global, &declared)?;
     if !args.allow_outside {
-        errors.extend(bounds::take_outside(&mut declared));
+        errors.extend(bounds::take_outside(&mut declared, &private_folders(global)));
     }
     // Conflicts with other deployments are reported by apply.
     drop(check::complete(ui, global, &mut declared, &mut errors).await);

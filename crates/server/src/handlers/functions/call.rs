@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
-use milepost_gateway::check_response_head;
+use milepost_gateway::{check_response_head, is_reserved_header};
 use milepost_model::{Code, Refusal, Selector};
 use milepost_runtime::{CallContext, CallError, Function};
 use serde::Deserialize;
@@ -88,7 +88,9 @@ fn for_function(request: Request, call: &Call) -> ApiResult<http::Request<Body>>
 fn headers(of_call: &HeaderMap) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in of_call {
-        if let Some(name) = name.as_str().strip_prefix(PREFIX).and_then(|name| name.parse::<HeaderName>().ok()) {
+        // Like a webhook's sender, the caller must not speak for the gateway or a proxy.
+        let given = name.as_str().strip_prefix(PREFIX).and_then(|name| name.parse::<HeaderName>().ok());
+        if let Some(name) = given.filter(|name| !is_reserved_header(name)) {
             headers.append(name, value.clone());
         }
     }

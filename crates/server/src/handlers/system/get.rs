@@ -17,7 +17,9 @@ pub(crate) async fn system_get(caller: Caller, state: Shared) -> ApiResult<Json<
     caller.everywhere()?;
     let database = problem(state.catalog.ping()).await;
     let blobs = problem(state.blobs.check()).await;
-    let runtimes = tokio::task::spawn_blocking(|| [Runtime::Python, Runtime::Node].map(runtime).to_vec());
+    let own = state.plane.runtime.clone();
+    let runtimes =
+        tokio::task::spawn_blocking(move || [Runtime::Python, Runtime::Node].map(|kind| runtime(&own, kind)).to_vec());
     Ok(Json(SystemFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         now: state.catalog.clock().now(),
@@ -49,10 +51,10 @@ async fn problem<E: std::fmt::Display>(asked: impl Future<Output = Result<(), E>
     }
 }
 
-fn runtime(runtime: Runtime) -> RuntimeFacts {
+fn runtime(own: &milepost_runtime::Runtime, runtime: Runtime) -> RuntimeFacts {
     let mut facts =
         RuntimeFacts { runtime: runtime.to_string(), version: None, program: None, problem: None, installer: None };
-    match interpreters::find(runtime, "") {
+    match own.interpreter(runtime, "") {
         Ok(found) => {
             facts.installer = interpreters::installer(runtime, &found);
             facts.version = Some(found.version);
