@@ -1,7 +1,7 @@
 use milepost_model::change::{Change, UnitAction, UnitKey};
 use milepost_model::plan::Reason;
 use milepost_model::unit_put::{FunctionPut, Put, PutOnly};
-use milepost_model::{Code, GitFacts, PlanName, UnitKind, UnitPut, Warning};
+use milepost_model::{Code, GitFacts, Next, PlanName, UnitKind, UnitPut, Warning};
 
 use crate::common::*;
 
@@ -218,7 +218,8 @@ async fn a_route_for_a_foreign_host_is_rejected_but_an_old_one_blocks_nothing(t:
     for said in ["route GET /x", "`www.example.org`", "app `shop`"] {
         assert!(refusal.message.contains(said), "{refusal:?}");
     }
-    assert!(refusal.hint.unwrap().contains("`TAG--shop.apps.example.org`"));
+    let [Next::Correct { how }] = &refusal.next[..] else { panic!("{refusal:?}") };
+    assert!(how.contains("`TAG--shop.apps.example.org`"), "{how}");
     let unchanged = send(vec![before, config("greeting", "hi")]).await.unwrap();
     assert!(unchanged.changed);
     let altered = on_host("GET /before", "web.example.org");

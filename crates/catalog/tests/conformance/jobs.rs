@@ -194,7 +194,8 @@ async fn a_job_is_found_by_its_name_unless_ambiguous(t: &Fixture) {
     t.clock.advance_ms(1);
     let new = t.job(named("nightly")).await;
     let refusal = refused(id("nightly").await);
-    assert_eq!((refusal.code, refusal.blockers.len()), (Code::InvalidRequest, 2));
+    let both = [&new, &old].map(|job| format!("job {} (running)", job.id));
+    assert_eq!((refusal.code, &refusal.facts.candidates[..]), (Code::InvalidRequest, &both[..]));
     let cancelled = JobChange { state: Some(JobState::Cancelled), ..JobChange::default() };
     t.catalog.job_update(&t.app, "joe", new.id.clone(), cancelled.clone()).await.unwrap();
     assert_eq!(id("nightly").await.unwrap(), old.id, "the one that may go on");

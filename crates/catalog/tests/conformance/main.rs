@@ -35,6 +35,7 @@ mod checks;
 mod delete;
 mod deployments;
 mod executions;
+mod facts;
 mod groups;
 mod history;
 mod in_use;

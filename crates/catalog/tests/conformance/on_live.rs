@@ -9,6 +9,7 @@ use milepost_model::{ChangeOutcome, Code, PlanName, UnitKind, Warning};
 use serde_json::json;
 
 use crate::common::*;
+use crate::facts::RefusalFacts;
 
 fn on_live(puts: impl IntoIterator<Item = Put>) -> Change {
     Change { on: Base::Live, ..change(puts) }
@@ -180,11 +181,13 @@ async fn restored_units_continue_their_numbering(t: &Fixture) {
 async fn units_with_aliases_jobs_or_webhooks_are_not_left_out(t: &Fixture) {
     rolled_back(t).await;
     t.alias("new", "stable", "1").await;
-    t.webhook("new", "latest").await.unwrap();
+    let webhook = t.webhook("new", "latest").await.unwrap();
     let rows = t.rows().await;
     let refusal = refused(t.send(on_live([config("b", 3)])).await);
-    assert_eq!((refusal.code, refusal.blockers.len()), (Code::StillReferenced, 2), "{:?}", refusal.blockers);
-    assert_eq!(refusal.blockers[0], "alias stable points at function new");
+    assert_eq!(refusal.code, Code::StillReferenced);
+    let expected =
+        ["alias stable points at function new".to_owned(), format!("webhook {} needs function new", webhook.id)];
+    assert_eq!(refusal.lines(), expected);
     assert_eq!(t.rows().await, rows);
     // If the same change puts them, they stay.
     let tree = t.tree("bad").await;
@@ -246,7 +249,7 @@ async fn a_second_change_on_live_waits_for_the_check_of_the_first(t: &Fixture) {
         let second = Change { dry_run, ..on_live([config("b", 3)]) };
         let refusal = refused(t.send_checked(second, "other").await);
         assert_eq!(refusal.code, Code::InUse);
-        assert!(refusal.blockers[0].contains(&first), "{:?}", refusal.blockers);
+        assert_eq!(refusal.lines(), [format!("release {first} takes live")]);
     }
     assert_eq!(t.live_id().await, good);
     t.check(&first, "n", true).await;

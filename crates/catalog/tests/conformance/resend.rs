@@ -2,7 +2,8 @@
 
 use milepost_catalog::ChangeInput;
 use milepost_model::change::Change;
-use milepost_model::{ChangeOutcome, Code, Warning};
+use milepost_model::refusal::View;
+use milepost_model::{ChangeOutcome, Code, Next, Warning};
 
 use crate::common::*;
 
@@ -52,9 +53,12 @@ async fn a_change_on_a_stale_head_is_rejected_and_names_the_newer_change(t: &Fix
     let refusal = refused(t.send(expecting(&first, 3)).await);
     assert_eq!(refusal.code, Code::HeadMoved);
     assert!(refusal.message.contains("by ann") && refusal.message.contains(&second), "{}", refusal.message);
+    let differences = View::Differences { from: first, to: second.clone() };
+    assert_eq!(refusal.next, [Next::See { view: differences }, Next::Expect { app_version: second.clone() }]);
     let unknown = refused(t.send(expecting("nosuch", 3)).await);
     assert_eq!(unknown.code, Code::AppVersionNotFound);
-    assert!(unknown.hint.is_some_and(|hint| hint.contains(&second)), "{}", unknown.message);
+    assert_eq!(unknown.next, [Next::See { view: View::AppVersions }]);
+    assert!(unknown.message.contains(&second), "{unknown}");
 }
 
 async fn an_empty_app_has_no_state_to_expect(t: &Fixture) {
