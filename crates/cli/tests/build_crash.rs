@@ -5,15 +5,16 @@
 mod common;
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 
 use common::World;
-use futures::StreamExt;
+use futures::{Stream, StreamExt};
 use milepost_client::source::{Source, SourceOptions};
 use milepost_model::build::{BuildEvent, BuildRequest};
 use milepost_model::spec::EnvironmentSpec;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
 
 #[test]
 fn a_server_killed_during_a_build_leaves_nothing_after_its_restart() {
@@ -22,7 +23,7 @@ fn a_server_killed_during_a_build_leaves_nothing_after_its_restart() {
     world.env.write_file("src/main.py", "x = 1\n");
     let source = Arc::new(Source::open(&world.env.work_dir().join("src"), &SourceOptions::default(), None).unwrap());
     let root = source.root().unwrap();
-    let gate = TcpListener::bind("127.0.0.1:0").unwrap();
+    let gate = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let port = gate.local_addr().unwrap().port();
     let held_up = format!("python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port})).recv(1)'");
     let request = BuildRequest {
@@ -36,19 +37,34 @@ fn a_server_killed_during_a_build_leaves_nothing_after_its_restart() {
     let mut events = Box::pin(runtime.block_on(client.build("default", &request)).unwrap());
     let first = runtime.block_on(events.next()).unwrap().unwrap();
     assert!(matches!(first, BuildEvent::Started { .. }), "{first:?}");
-    let (mut held, _) = gate.accept().unwrap();
+    let mut held = runtime.block_on(async {
+        tokio::select! {
+            held = gate.accept() => held.unwrap().0,
+            // A build that cannot begin, for example because the disk is full, never connects.
+            end = end(&mut events) => panic!("the build ended by itself: {end:?}"),
+        }
+    });
     let run = world.env.data_dir().join("run");
     assert_eq!(rooms(&run), 1);
 
     world.server.kill9();
     assert!(runtime.block_on(events.next()).unwrap().is_err(), "a stream that was cut off is no result");
     // The end of the connection is the end of the process that had it.
-    let _ = std::io::Read::read(&mut held, &mut [0]);
+    let _ = runtime.block_on(held.read(&mut [0]));
     world.server.restart();
     assert_eq!(rooms(&run), 0);
     assert_eq!(fs::read_dir(&run).unwrap().flatten().filter(|entry| entry.path().is_dir()).count(), 1);
     let builds = runtime.block_on(world.client().build_list("default", 10, None)).unwrap();
     assert!(builds.items.is_empty(), "{builds:?}");
+}
+
+/// Returns what the events of a build end with.
+async fn end<E>(events: &mut (impl Stream<Item = Result<BuildEvent, E>> + Unpin)) -> Option<Result<BuildEvent, E>> {
+    let mut last = None;
+    while let Some(event) = events.next().await {
+        last = Some(event);
+    }
+    last
 }
 
 /// Folders of builds, of all servers.
