@@ -117,7 +117,7 @@ fn a_wrong_request_starts_nothing_and_says_what_is_wrong() {
         ("job create --function echo", 2, "needs a cron pattern or a first execution time"),
         ("job create --function echo --cron 'x y'", 2, "is not a schedule"),
         ("job create --function echo --cron @daily --zone Mars/Base", 2, "zone"),
-        ("job create --function echo --first-at 2020-01-01T00:00:00Z", 1, "is over"),
+        ("job create --function echo --first-at 2020-01-01T00:00:00Z", 1, "has passed"),
         ("job get nosuch", 1, "has no job"),
         ("execution list --function nosuch", 1, "nosuch"),
         ("execution list --job nosuch", 1, "has no job"),
@@ -151,5 +151,5 @@ fn a_cancelled_execution_ends_whether_it_waits_or_runs() {
     assert_eq!(stage.ended(&next.id).status, ExecutionStatus::Success);
     let refused = stage.world.run(&format!("execution cancel {}", running.id));
     assert_eq!(refused.status, Some(1), "{}", refused.snapshot());
-    assert!(refused.stderr.contains("has ended already"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("has already ended"), "{}", refused.stderr);
 }

@@ -29,7 +29,7 @@ fn a_job_with_a_count_makes_that_many_executions_and_is_done() {
     }
     assert_ne!(made[0]["scheduledAt"], made[1]["scheduledAt"], "two ticks");
     let refused = stage.world.run(&format!("job resume {id}"));
-    assert!(refused.stderr.contains("does not change any more"), "{}", refused.snapshot());
+    assert!(refused.stderr.contains("cannot be changed"), "{}", refused.snapshot());
     stage.world.ok(&format!("job delete {id}"));
     assert_eq!(stage.world.json("job list"), json!([]));
 }

@@ -51,7 +51,7 @@ fn a_bundle_that_was_altered_installs_nothing() {
     std::fs::write(&path, bytes).unwrap();
     let said = author.refused("install --bundle one.bundle --app offline");
     assert!(said.contains("cut off or altered") && !said.contains("connection"), "{said}");
-    assert!(author.refused("install status offline").contains("no app called `offline`"));
+    assert!(author.refused("install status offline").contains("app `offline` does not exist"));
     std::fs::write(&path, b"not a bundle at all").unwrap();
     assert!(author.refused("install --bundle one.bundle --app offline").contains("not a bundle"));
     assert!(author.refused("install --bundle none.bundle --app offline").contains("could not read"));

@@ -57,7 +57,7 @@ fn an_app_is_installed_shown_upgraded_and_rolled_back() {
     let list = author.ok("install list");
     assert!(list.contains("copy") && list.contains("1.0.1"), "{list}");
     assert!(author.ok("install detach copy").contains("no longer follows a channel"));
-    assert!(author.refused("install status copy").contains("was not installed"));
+    assert!(author.refused("install status copy").contains("is not an installed app"));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_health_check_by_a_function_that_a_version_does_not_have_changes_nothing() {
     let install = format!("install --channel {channel} --app copy --poll 1s --policy minor=immediate");
     let refused = author.refused(&format!("{install} --health function:chek"));
     assert!(refused.contains("shop 1.1.0 has no function `chek`") && refused.contains("`check`"), "{refused}");
-    assert!(author.refused("install status copy").contains("no app called `copy`"));
+    assert!(author.refused("install status copy").contains("app `copy` does not exist"));
     author.ok(&format!("{install} --health function:check --health-deadline 30s"));
     let refused = author.refused("install policy copy --health function:chek");
     assert!(refused.contains("App `copy` has no function `chek`") && refused.contains("`check`"), "{refused}");
@@ -225,7 +225,7 @@ fn secrets_that_an_app_wants_are_listed_and_given() {
     author.ok("publish --to channels");
     let refused = author.refused(&format!("install --channel {channel} --app copy"));
     assert!(refused.contains("needs a secret that is not set") && refused.contains("- API_KEY"), "{refused}");
-    assert!(author.refused("install status copy").contains("no app called `copy`"));
+    assert!(author.refused("install status copy").contains("app `copy` does not exist"));
     author.world.env.write_file("key.txt", "mine\n");
     author.ok(&format!("install --channel {channel} --app copy --secret-file API_KEY=key.txt"));
     let names = author.ok("secret list --app copy -o name");
@@ -241,7 +241,7 @@ fn options_that_cannot_be_are_refused_before_anything_is_sent() {
     assert!(install("--zone Europe/Berlim --deny sat").contains("Europe/Berlin"));
     assert!(install("--health healthz").contains("is not a health check"));
     assert!(install("--policy often").contains("is not a part of a policy"));
-    assert!(author.refused("upgrade nothing --plan").contains("no app called `nothing`"));
+    assert!(author.refused("upgrade nothing --plan").contains("app `nothing` does not exist"));
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_folder_is_compared_with_what_is_live_and_not_with_what_is_newest() {
 fn nothing_live_and_mistakes_in_the_manifest_are_refused() {
     let author = Author::new();
     author.world.env.write_file("fresh/milepost.yaml", "app: fresh\nversion: 1.0.0\nconfig: { a: 1 }\n");
-    assert!(author.refused("publish fresh").contains("no app called `fresh`"));
+    assert!(author.refused("publish fresh").contains("app `fresh` does not exist"));
     author.ok("deploy fresh --no-release");
     let said = author.refused("publish fresh");
     assert!(said.contains("app `fresh` has no live release") && said.contains("milepost deploy fresh"), "{said}");
@@ -110,7 +110,7 @@ fn what_an_app_does_not_have_yet_is_not_suggested() {
     author.ok("app create bare");
     let said = author.refused("app show --app bare");
     assert!(said.contains("has no version yet") && !said.contains("did you mean"), "{said}");
-    assert!(author.refused("diff live head --app bare").contains("Nothing of app `bare` is live yet"));
+    assert!(author.refused("diff live head --app bare").contains("nothing of app `bare` is live yet"));
     let said = author.refused("release tag live live");
     assert!(said.contains("`live` cannot be used as a tag"), "{said}");
 }

@@ -44,7 +44,7 @@ fn a_manifest_publishes_no_file_outside_of_its_folder() {
             }
         }
     }
-    assert!(world.run("app get shop").stderr.contains("no app called `shop`"), "an app was made");
+    assert!(world.run("app get shop").stderr.contains("app `shop` does not exist"), "an app was made");
     world.env.write_file("app/milepost.yaml", "app: shop\nstatic:\n  - { src: ../outer.txt, path: /t }\n");
     world.ok("deploy app --allow-outside");
     // What stays inside after all is fine.

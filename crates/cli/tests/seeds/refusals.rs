@@ -33,6 +33,6 @@ pub const ROWS: &[Refusal] = &[
         at: "003, high level proposal #3: nothing to make a version of",
         before: &[],
         line: "function version create --name fnA",
-        says: "Function `fnA` has no code",
+        says: "function `fnA` has no code",
     },
 ];

@@ -119,7 +119,7 @@ fn a_secret_that_was_named_before_it_was_set_goes_when_it_is_asked_for() {
     }
     project.file("milepost.yaml", manifest);
     let kept = project.run("deploy");
-    assert!(kept.stderr.contains("secret TOKEN is not named any more; kept"), "{}", kept.snapshot());
+    assert!(kept.stderr.contains("secret TOKEN is no longer in the folder and was kept"), "{}", kept.snapshot());
     project.stage.world.ok("deploy --prune-secrets");
     let left = project.json("secret list");
     assert_eq!((left.as_array().map(Vec::len), &left[0]["name"]), (Some(1), &"OTHER".into()), "{left}");
