@@ -17,6 +17,7 @@ mod host;
 mod pool;
 mod process;
 mod removal;
+mod run_folder;
 mod runtime;
 pub mod sandbox;
 mod settings;

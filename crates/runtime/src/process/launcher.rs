@@ -12,10 +12,10 @@ use milepost_model::spec::Runtime;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::run_folder::RunFolder;
 use super::worker::Worker;
 use crate::executor::StopReason;
 use crate::host::Host;
+use crate::run_folder::RunFolder;
 use crate::sandbox::interpreters::Interpreter;
 use crate::sandbox::{Ability, ClosedPorts, Jail, JailLimits, JailSettings, JailSpec};
 

@@ -18,7 +18,6 @@ mod instance;
 mod launcher;
 mod link;
 mod output;
-mod run_folder;
 mod running;
 mod spares;
 mod upload;
