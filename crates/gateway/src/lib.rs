@@ -38,6 +38,7 @@ mod stats;
 mod tls;
 mod tree;
 pub mod view;
+mod weights;
 mod write_timeout;
 
 pub use activity::{Activity, IdleTimer, InFlight};
