@@ -157,7 +157,10 @@ async fn check_words(db: &Db) {
 async fn constraints(db: &Db) -> BTreeMap<String, String> {
     let sql = match db.engine() {
         Engine::Sqlite => "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL",
-        Engine::Postgres => "SELECT conname::text, pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'c'",
+        Engine::Postgres => {
+            "SELECT conname::text, pg_get_constraintdef(oid) FROM pg_constraint \
+             WHERE contype = 'c' AND connamespace = 'public'::regnamespace"
+        }
     };
     let rows = db.read(move |tx| Box::pin(async move { tx.query(sql, &[]).await })).await.unwrap();
     let rows = rows.iter().map(|row| (row.text(0).unwrap(), row.text(1).unwrap()));
