@@ -1,5 +1,6 @@
-//! Enums that are stored as words. A column holds one word of a fixed set; migration 12 checks the
-//! same sets in the database.
+//! Enums that are stored as words. A column holds one word of a fixed set, which a constraint of the
+//! database checks as well (migration 13). A new word needs a migration that replaces the
+//! constraint.
 
 use milepost_model::build::BuildState;
 use milepost_model::check::CheckState;

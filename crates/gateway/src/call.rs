@@ -7,7 +7,6 @@ use std::task::Poll;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body::{Body, Frame};
-use milepost_model::host;
 use milepost_model::spec::FunctionPermission;
 
 use crate::backend::{Backend, CallContext, CallFailure};
@@ -16,7 +15,7 @@ use crate::cookies;
 use crate::decide::FunctionFound;
 use crate::gateway::{IncomingRequest, Inner};
 use crate::headers::{self, Forwarding};
-use crate::problem::{MILEPOST_RELEASE, MILEPOST_REQUEST_ID, MILEPOST_VERSION, Problem};
+use crate::problem::{MILEPOST_REQUEST_ID, MILEPOST_VERSION, Problem};
 use crate::request_id;
 use crate::resolve::Destination;
 use crate::response_check;
@@ -38,9 +37,9 @@ impl<F: Send + Sync + 'static> Call<F> {
             return self.refuse(problem, id);
         }
         // Needed for a response after the request was handed over.
-        let accept = accepted(&self.request.head.headers);
-        let method = self.request.head.method.clone();
-        let (request, context, host) = self.hand_over(inner, &id);
+        let accept = accepted(&self.request.head.parts.headers);
+        let method = self.request.head.parts.method.clone();
+        let (request, context) = self.hand_over(inner, &id);
         let mut request = request.map(|body| body.limit(&inner.settings.limits));
         let outcome = request.body_mut().outcome();
         let answered = inner.backend.call(&self.target().function, request, context).await;
@@ -55,13 +54,13 @@ impl<F: Send + Sync + 'static> Call<F> {
             Err(failure) => Err(sender_is_to_blame().unwrap_or_else(|| call_problem(failure, &id))),
         };
         match begun {
-            Ok((answer, begun)) => self.pass_on(inner, answer, begun, &host, &method, &id),
+            Ok((answer, begun)) => self.pass_on(inner, answer, begun, &method, &id),
             Err(problem) => self.problem(problem, id, &accept, &method),
         }
     }
 
     fn target(&self) -> &Target<F> {
-        self.destination.release.target(self.found.target)
+        self.destination.chosen.release.target(self.found.target)
     }
 
     fn permitted<B: Backend>(&self, backend: &B) -> Result<(), Problem> {
@@ -84,7 +83,7 @@ impl<F: Send + Sync + 'static> Call<F> {
                 .hint("send one as `Authorization: Bearer TOKEN`; `milepost token create --role invoker` makes one")
                 .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
         };
-        let Some(token) = bearer(&self.request.head.headers) else {
+        let Some(token) = bearer(&self.request.head.parts.headers) else {
             return wanted(format!("The function `{}` wants a token.", self.target().name));
         };
         match backend.may_invoke(&self.destination.app.app, token) {
@@ -107,15 +106,11 @@ impl<F: Send + Sync + 'static> Call<F> {
     }
 
     /// Builds the request as the function sees it.
-    fn hand_over<B: Backend>(
-        &mut self,
-        inner: &Inner<B>,
-        id: &str,
-    ) -> (Request<RequestBody>, CallContext, HeaderValue) {
-        let host = self.request.host().and_then(|host| HeaderValue::from_bytes(host).ok());
+    fn hand_over<B: Backend>(&mut self, inner: &Inner<B>, id: &str) -> (Request<RequestBody>, CallContext) {
+        let host = self.request.head.sent_host().and_then(|host| HeaderValue::from_bytes(host).ok());
         let host = host.unwrap_or_else(|| HeaderValue::from_static("localhost"));
         let mut request = Request::new(std::mem::replace(&mut self.request.body, RequestBody::empty()));
-        let head = &mut self.request.head;
+        let head = &mut self.request.head.parts;
         let uri = std::mem::take(&mut head.uri);
         *request.method_mut() = head.method.clone();
         *request.version_mut() = head.version;
@@ -128,15 +123,16 @@ impl<F: Send + Sync + 'static> Call<F> {
             // The token is for the platform, and would let the function act as its caller.
             map.remove(header::AUTHORIZATION);
         }
-        let client = self.request.peer.address;
+        let peer = self.request.head.peer;
+        let client = peer.address;
         let proxies = &inner.settings.trusted_proxies;
         // A function on this machine is not a proxy, whatever address it calls from.
-        let trusted = !self.request.peer.inside
-            && client.is_some_and(|client| proxies.iter().any(|network| network.contains(client)));
-        let forwarding = Forwarding { client, trusted, secure: self.request.peer.secure, host: &host };
+        let trusted =
+            !peer.inside && client.is_some_and(|client| proxies.iter().any(|network| network.contains(client)));
+        let forwarding = Forwarding { client, trusted, secure: peer.secure, host: &host };
         let id_value = HeaderValue::from_str(id).unwrap_or_else(|_| HeaderValue::from_static("-"));
         headers::clean_request(&mut map, &forwarding, id_value);
-        let target = self.destination.release.target(self.found.target);
+        let target = self.destination.chosen.release.target(self.found.target);
         let facts = RouteFacts {
             rewrite: self.found.rewrite,
             uri: &uri,
@@ -150,13 +146,13 @@ impl<F: Send + Sync + 'static> Call<F> {
         *request.headers_mut() = map;
         let context = CallContext {
             request_id: id.into(),
-            release: self.destination.release.id.as_str().into(),
+            release: self.destination.chosen.release.id.as_str().into(),
             client,
             route: std::mem::take(&mut self.found.route),
             params: std::mem::take(&mut self.found.params),
-            call_token: inner.backend.make_call_token(&self.destination.app.app, &self.destination.release.id),
+            call_token: inner.backend.make_call_token(&self.destination.app.app, &self.destination.chosen.release.id),
         };
-        (request, context, host)
+        (request, context)
     }
 
     /// Checks that the response can be sent, and polls the first frame of its body.
@@ -165,7 +161,7 @@ impl<F: Send + Sync + 'static> Call<F> {
         B: Backend<Function = F>,
         R: Body<Data = Bytes> + Unpin,
     {
-        let head_only = self.request.head.method == Method::HEAD;
+        let head_only = self.request.head.parts.method == Method::HEAD;
         response_check::check(answer.status(), answer.headers(), inner.settings.limits.head_bytes)?;
         let is_whole = answer.body().size_hint().exact().is_some();
         // The length of a complete body comes from the body, not from the function's header.
@@ -193,15 +189,13 @@ impl<F: Send + Sync + 'static> Call<F> {
         inner: &Inner<B>,
         answer: Response<R>,
         begun: Begun,
-        host: &HeaderValue,
         method: &Method,
         id: &str,
     ) -> Response<ResponseBody<R>> {
         let (mut head, body) = answer.into_parts();
         headers::clean_answer(&mut head.headers);
         if head.headers.contains_key(header::SET_COOKIE) {
-            let host = host::normalise(host.as_bytes()).unwrap_or_default();
-            cookies::drop_foreign(&mut head.headers, &host, &inner.domain);
+            cookies::drop_foreign(&mut head.headers, &self.request.head.host, &inner.domain);
         }
         let lengths = head.headers.get_all(header::CONTENT_LENGTH).iter().count();
         let head_only = *method == Method::HEAD;
@@ -209,7 +203,6 @@ impl<F: Send + Sync + 'static> Call<F> {
         if lengths > 1 || (lengths == 1 && !head_only && body.size_hint().exact().is_some()) {
             head.headers.remove(header::CONTENT_LENGTH);
         }
-        head.headers.insert(MILEPOST_RELEASE, self.destination.release.header());
         head.headers.insert(MILEPOST_VERSION, self.target().version.into());
         if let Ok(id) = HeaderValue::from_str(id) {
             head.headers.insert(MILEPOST_REQUEST_ID, id);
@@ -221,8 +214,7 @@ impl<F: Send + Sync + 'static> Call<F> {
     }
 
     fn refuse<B>(self, problem: Problem, id: Box<str>) -> Response<ResponseBody<B>> {
-        let release = self.destination.release.header();
-        self.request.respond(problem.request_id(id).header(MILEPOST_RELEASE, release))
+        self.request.respond(problem.request_id(id))
     }
 
     /// A problem after the call started, so it names the function's version.
@@ -235,7 +227,6 @@ impl<F: Send + Sync + 'static> Call<F> {
     ) -> Response<ResponseBody<B>> {
         problem
             .request_id(id)
-            .header(MILEPOST_RELEASE, self.destination.release.header())
             .header(MILEPOST_VERSION, self.target().version.into())
             .into_response(accept, *method == Method::HEAD)
     }

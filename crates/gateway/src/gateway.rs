@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, StatusCode, header};
 use milepost_model::host;
+use smol_str::SmolStr;
 
 use crate::backend::Backend;
 use crate::body::{RequestBody, ResponseBody};
@@ -18,7 +19,7 @@ use crate::decide::{Decision, decide};
 use crate::directory::Directory;
 use crate::files::{FileCache, FileResponse};
 use crate::head_check;
-use crate::problem::{MILEPOST_CALL, MILEPOST_RELEASE, Problem};
+use crate::problem::{MILEPOST_CALL, Problem};
 use crate::resolve::{Destination, Resolved, Wanted};
 pub(crate) use crate::response_future::ResponseFuture;
 use crate::settings::Settings;
@@ -119,16 +120,44 @@ impl<B: Backend> Gateway<B> {
 
     /// Handles a request from any source.
     pub fn handle(&self, request: Request<impl Into<RequestBody>>, peer: impl Into<Peer>) -> ResponseFuture<B> {
-        let (head, body) = request.into_parts();
-        IncomingRequest { head, body: body.into(), peer: peer.into() }.answer(&self.inner)
+        let (parts, body) = request.into_parts();
+        IncomingRequest { head: RequestHead::new(parts, peer.into()), body: body.into() }.answer(&self.inner)
     }
 }
 
-/// A request with its peer.
 pub(crate) struct IncomingRequest {
-    pub(crate) head: Parts,
+    pub(crate) head: RequestHead,
     pub(crate) body: RequestBody,
+}
+
+/// Everything that is known about a request before its body.
+pub(crate) struct RequestHead {
+    pub(crate) parts: Parts,
     pub(crate) peer: Peer,
+    /// The normalised host; empty if there is none. Normalised once, and short ones are inline.
+    pub(crate) host: SmolStr,
+}
+
+impl RequestHead {
+    pub(crate) fn new(parts: Parts, peer: Peer) -> Self {
+        let host = sent_host(&parts).and_then(host::normalise).map(SmolStr::from).unwrap_or_default();
+        Self { parts, peer, host }
+    }
+
+    /// Returns the host as it was sent.
+    pub(crate) fn sent_host(&self) -> Option<&[u8]> {
+        sent_host(&self.parts)
+    }
+}
+
+/// The URI's authority takes precedence over the header, and several `Host` headers count as none.
+fn sent_host(parts: &Parts) -> Option<&[u8]> {
+    if let Some(authority) = parts.uri.authority() {
+        return Some(authority.as_str().as_bytes());
+    }
+    let mut all = parts.headers.get_all(header::HOST).iter();
+    let first = all.next()?;
+    all.next().is_none().then_some(first.as_bytes())
 }
 
 impl IncomingRequest {
@@ -157,62 +186,50 @@ impl IncomingRequest {
     }
 
     fn wanted<B: Backend>(&self, inner: &Inner<B>) -> Result<Wanted<'_>, Problem> {
-        let path = self.head.uri.path();
+        let RequestHead { parts, peer, host } = &self.head;
+        let path = parts.uri.path();
         let own = || own(path, inner.draining.load(Ordering::Relaxed));
-        if !self.peer.inside {
-            head_check::check(&self.head)?;
+        if !peer.inside {
+            head_check::check(parts)?;
             // Calls by name are accepted from inside only.
             if is_own(path) {
                 return Err(own());
             }
-            let host = self.host().and_then(host::normalise).ok_or_else(no_host)?;
-            return Ok(Wanted { host, scope: None });
+            if host.is_empty() {
+                return Err(no_host());
+            }
+            return Ok(Wanted { head: &self.head, scope: None });
         }
-        let token = self.head.headers.get(MILEPOST_CALL).and_then(|token| token.to_str().ok());
+        let token = parts.headers.get(MILEPOST_CALL).and_then(|token| token.to_str().ok());
         let scope = token.and_then(|token| inner.backend.open_call_token(token)).ok_or_else(bad_call_token)?;
-        if let Some(slot) = self.head.extensions.get::<ConnectionSlot>() {
+        if let Some(slot) = parts.extensions.get::<ConnectionSlot>() {
             slot.authenticate(&scope.app);
         }
-        head_check::check(&self.head)?;
+        head_check::check(parts)?;
         if is_own(path) && !path.starts_with(CALL_PATH) {
             return Err(own());
         }
-        let host = self.host().and_then(host::normalise).unwrap_or_default();
-        Ok(Wanted { host, scope: Some(scope) })
-    }
-
-    /// Returns the host as it was sent. The URI's authority takes precedence over the header, and
-    /// several `Host` headers count as none.
-    pub(crate) fn host(&self) -> Option<&[u8]> {
-        if let Some(authority) = self.head.uri.authority() {
-            return Some(authority.as_str().as_bytes());
-        }
-        let mut all = self.head.headers.get_all(header::HOST).iter();
-        let first = all.next()?;
-        all.next().is_none().then_some(first.as_bytes())
+        Ok(Wanted { head: &self.head, scope: Some(scope) })
     }
 
     fn serve<B: Backend>(self, inner: &Arc<Inner<B>>, destination: Destination<B::Function>) -> ResponseFuture<B> {
         let counters = destination.counters.clone();
-        let host = self.host().and_then(host::normalise).unwrap_or_default();
-        let decision = decide(&destination.release, &self.head.method, &self.head.uri, &host);
+        let choice = destination.chosen.headers();
+        let RequestHead { parts, host, .. } = &self.head;
+        let decision = decide(&destination.chosen.release, &parts.method, &parts.uri, host);
         let response = match decision {
             Decision::File(file, status, cache_control) => {
-                let release = destination.release.header();
-                let sending = FileResponse::new(file, status, release, &self.head.method, self.head.headers);
-                sending.cached(cache_control).start(&inner.files)
+                let Parts { method, headers, .. } = self.head.parts;
+                FileResponse::new(file, status, &method, headers).cached(cache_control).start(&inner.files)
             }
             Decision::Function(found) => {
                 let call = Call { request: self, destination, found };
                 let inner = inner.clone();
                 ResponseFuture::later(async move { call.run(&inner).await })
             }
-            Decision::Problem(problem) => {
-                let problem = problem.header(MILEPOST_RELEASE, destination.release.header());
-                ResponseFuture::ready(self.respond(problem))
-            }
+            Decision::Problem(problem) => ResponseFuture::ready(self.respond(problem)),
         };
-        response.counted_by(counters)
+        response.counted_by(counters).chosen_by(choice)
     }
 
     fn refuse<B: Backend>(self, inner: &Inner<B>, problem: Problem) -> ResponseFuture<B> {
@@ -221,7 +238,7 @@ impl IncomingRequest {
     }
 
     pub(crate) fn respond<B>(&self, problem: Problem) -> http::Response<ResponseBody<B>> {
-        problem.into_response(&self.head.headers, self.head.method == Method::HEAD)
+        problem.into_response(&self.head.parts.headers, self.head.parts.method == Method::HEAD)
     }
 }
 

@@ -5,13 +5,14 @@
 //! [`Backend`]. `docs/decisions/006-gateway.md` has the rules and the reasons.
 //!
 //! The path of a request: `listener` accepts the connection, `http_connection` speaks HTTP on it,
-//! `gateway` and `resolve` find the release for the host, `decide` chooses what serves the path, and
-//! `files` or `call` respond. `directory` holds the views.
+//! `gateway` and `resolve` find the app for the host, `choose` chooses its release, `decide` what
+//! serves the path, and `files` or `call` respond. `directory` holds the views.
 
 mod activity;
 mod backend;
 mod body;
 mod call;
+mod choose;
 mod connection_limit;
 mod cookies;
 mod decide;
@@ -38,6 +39,7 @@ mod stats;
 mod tls;
 mod tree;
 pub mod view;
+mod weights;
 mod write_timeout;
 
 pub use activity::{Activity, IdleTimer, InFlight};

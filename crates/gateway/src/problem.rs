@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use serde::Serialize;
 
 use crate::body::ResponseBody;
+use crate::weights::weighted;
 
 pub(crate) const MILEPOST_RELEASE: HeaderName = HeaderName::from_static("milepost-release");
 pub(crate) const MILEPOST_VERSION: HeaderName = HeaderName::from_static("milepost-version");
@@ -147,26 +148,19 @@ enum Form {
 
 impl Form {
     fn wanted(headers: &HeaderMap) -> Self {
-        let (mut json, mut page) = (0.0_f32, 0.0_f32);
-        for list in headers.get_all(header::ACCEPT) {
-            let Ok(list) = list.to_str() else { continue };
-            for item in list.split(',') {
-                let mut parts = item.split(';').map(str::trim);
-                let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-                let weight = parts.find_map(|part| part.strip_prefix("q=")).and_then(|value| value.parse().ok());
-                let weight = weight.unwrap_or(1.0_f32);
-                match name.as_str() {
-                    "text/html" | "application/xhtml+xml" => page = page.max(weight),
-                    name if name == "application/*" || name == "application/json" || name.ends_with("+json") => {
-                        json = json.max(weight);
-                    }
-                    _ => {}
+        let (mut json, mut page) = (0, 0);
+        for (name, weight) in weighted(headers, header::ACCEPT) {
+            match name.to_ascii_lowercase().as_str() {
+                "text/html" | "application/xhtml+xml" => page = page.max(weight),
+                name if name == "application/*" || name == "application/json" || name.ends_with("+json") => {
+                    json = json.max(weight);
                 }
+                _ => {}
             }
         }
-        if page > 0.0 && page >= json {
+        if page > 0 && page >= json {
             Self::Page
-        } else if json > 0.0 {
+        } else if json > 0 {
             Self::Json
         } else {
             Self::Text

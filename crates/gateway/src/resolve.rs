@@ -1,20 +1,20 @@
-//! Resolves a host name or a call token to a release.
+//! Resolves a host name or a call token to an app and its release.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::{HeaderValue, StatusCode, header};
 use milepost_model::host::{self, Candidate, Named};
 
 use crate::backend::{Backend, CallScope, LoadFailure};
-use crate::gateway::Inner;
-use crate::problem::{MILEPOST_RELEASE, Problem};
+use crate::choose::{Chosen, choose};
+use crate::gateway::{Inner, RequestHead};
+use crate::problem::Problem;
 use crate::stats::Counters;
-use crate::view::{AppView, ReleaseView};
+use crate::view::AppView;
 
 /// What a request asks for, from its head.
 pub(crate) struct Wanted<'h> {
-    pub(crate) host: Cow<'h, str>,
+    pub(crate) head: &'h RequestHead,
     /// Set for a call from inside a release: the host is ignored.
     pub(crate) scope: Option<CallScope>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Wanted<'h> {
 pub(crate) struct Destination<F> {
     pub(crate) counters: Arc<Counters>,
     pub(crate) app: Arc<AppView<F>>,
-    pub(crate) release: Arc<ReleaseView<F>>,
+    pub(crate) chosen: Chosen<F>,
     pub(crate) scope: Option<CallScope>,
 }
 
@@ -39,7 +39,7 @@ impl<B: Backend> Inner<B> {
         let mut verdict = Verdict::default();
         if let Some(scope) = wanted.scope {
             let candidate = Candidate { app: &scope.app, release: Some(&scope.release) };
-            return match self.look_up(&candidate, &mut verdict) {
+            return match self.look_up(wanted.head, &candidate, &mut verdict) {
                 Ok(Some(mut destination)) => {
                     destination.scope = Some(scope);
                     Resolved::At(destination)
@@ -48,12 +48,12 @@ impl<B: Backend> Inner<B> {
                 Err(NotInMemory) => Resolved::Unknown,
             };
         }
-        let address = match host::parse(&wanted.host, &self.domain) {
+        let address = match host::parse(&wanted.head.host, &self.domain) {
             Named::App(address) => address,
-            Named::Domain | Named::Elsewhere => return Resolved::Not(self.no_app(&wanted.host)),
+            Named::Domain | Named::Elsewhere => return Resolved::Not(self.no_app(&wanted.head.host)),
         };
         for candidate in address.candidates() {
-            match self.look_up(&candidate, &mut verdict) {
+            match self.look_up(wanted.head, &candidate, &mut verdict) {
                 Ok(Some(destination)) => return Resolved::At(destination),
                 Ok(None) => {}
                 Err(NotInMemory) => return Resolved::Unknown,
@@ -64,6 +64,7 @@ impl<B: Backend> Inner<B> {
 
     fn look_up(
         &self,
+        head: &RequestHead,
         candidate: &Candidate<'_>,
         verdict: &mut Verdict,
     ) -> Result<Option<Destination<B::Function>>, NotInMemory> {
@@ -74,11 +75,10 @@ impl<B: Backend> Inner<B> {
             verdict.unknown_app(candidate.app);
             return Ok(None);
         };
-        match choose(&app, candidate.release) {
-            Ok(release) => {
-                release.read_ahead();
-                let release = release.clone();
-                Ok(Some(Destination { counters, app, release, scope: None }))
+        match choose(head, &app, candidate.release) {
+            Ok(chosen) => {
+                chosen.release.read_ahead();
+                Ok(Some(Destination { counters, app, chosen, scope: None }))
             }
             Err(problem) => {
                 verdict.add(problem);
@@ -93,16 +93,16 @@ impl<B: Backend> Inner<B> {
         let mut verdict = Verdict::default();
         if let Some(scope) = wanted.scope {
             let candidate = Candidate { app: &scope.app, release: Some(&scope.release) };
-            let destination = self.load_candidate(&candidate, &mut verdict).await?;
+            let destination = self.load_candidate(wanted.head, &candidate, &mut verdict).await?;
             return destination
                 .map(|destination| Destination { scope: Some(scope), ..destination })
                 .ok_or_else(|| verdict.problem());
         }
-        let Named::App(address) = host::parse(&wanted.host, &self.domain) else {
-            return Err(self.no_app(&wanted.host));
+        let Named::App(address) = host::parse(&wanted.head.host, &self.domain) else {
+            return Err(self.no_app(&wanted.head.host));
         };
         for candidate in address.candidates() {
-            if let Some(destination) = self.load_candidate(&candidate, &mut verdict).await? {
+            if let Some(destination) = self.load_candidate(wanted.head, &candidate, &mut verdict).await? {
                 return Ok(destination);
             }
         }
@@ -111,11 +111,12 @@ impl<B: Backend> Inner<B> {
 
     async fn load_candidate(
         &self,
+        head: &RequestHead,
         candidate: &Candidate<'_>,
         verdict: &mut Verdict,
     ) -> Result<Option<Destination<B::Function>>, Problem> {
         self.load_app(candidate.app).await?;
-        self.look_up(candidate, verdict).or_else(|NotInMemory| {
+        self.look_up(head, candidate, verdict).or_else(|NotInMemory| {
             verdict.unknown_app(candidate.app);
             Ok(None)
         })
@@ -168,33 +169,5 @@ impl Verdict {
 
     fn problem(self) -> Problem {
         self.0.unwrap_or_else(|| Problem::new(StatusCode::NOT_FOUND, "unknown_app", "There is no such app."))
-    }
-}
-
-/// Returns the named release, or live without a name.
-fn choose<'a, F>(app: &'a AppView<F>, release: Option<&str>) -> Result<&'a Arc<ReleaseView<F>>, Problem> {
-    let none = |what: &str| {
-        let detail = format!("The app `{}` has {what} release.", app.app);
-        Problem::new(StatusCode::NOT_FOUND, "no_release", detail).hint("`milepost release list` shows what there is")
-    };
-    match release {
-        None | Some("live") => app.live.as_ref().ok_or_else(|| none("no live")),
-        Some("latest") => app.latest.as_ref().ok_or_else(|| none("no active")),
-        Some(name) => app.releases.get(name).ok_or_else(|| match app.expired.get(name) {
-            Some(at) => {
-                let detail = format!("The release `{name}` of the app `{}` expired at {at}.", app.app);
-                let problem = Problem::new(StatusCode::GONE, "release_expired", detail)
-                    .hint("its app version can be released again with `milepost release create`");
-                match HeaderValue::from_str(name) {
-                    Ok(name) => problem.header(MILEPOST_RELEASE, name),
-                    Err(_) => problem,
-                }
-            }
-            None => {
-                let detail = format!("The app `{}` has no release or tag `{name}`.", app.app);
-                Problem::new(StatusCode::NOT_FOUND, "unknown_release", detail)
-                    .hint("`milepost release list` shows what there is")
-            }
-        }),
     }
 }

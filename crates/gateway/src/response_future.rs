@@ -12,12 +12,14 @@ use http::{HeaderValue, Response, header};
 use crate::activity::InFlight;
 use crate::backend::Backend;
 use crate::body::ResponseBody;
+use crate::choose::ChoiceHeaders;
 use crate::stats::Counters;
 
 /// A response in progress. Resolves to a response in every case: failures are responses too.
 pub struct ResponseFuture<B: Backend> {
     state: State<B>,
     counters: Option<Arc<Counters>>,
+    choice: Option<ChoiceHeaders>,
     in_flight: Option<InFlight>,
     close: bool,
 }
@@ -29,16 +31,22 @@ enum State<B: Backend> {
 
 impl<B: Backend> ResponseFuture<B> {
     pub(crate) fn ready(response: Response<ResponseBody<B::Body>>) -> Self {
-        Self { state: State::Ready(Some(response)), counters: None, in_flight: None, close: false }
+        Self { state: State::Ready(Some(response)), counters: None, choice: None, in_flight: None, close: false }
     }
 
     pub(crate) fn later(future: impl Future<Output = Response<ResponseBody<B::Body>>> + Send + 'static) -> Self {
-        Self { state: State::Later(future.boxed()), counters: None, in_flight: None, close: false }
+        Self { state: State::Later(future.boxed()), counters: None, choice: None, in_flight: None, close: false }
     }
 
     /// Counts the response for an app once it is ready.
     pub(crate) fn counted_by(mut self, counters: Arc<Counters>) -> Self {
         self.counters = Some(counters);
+        self
+    }
+
+    /// Adds what the response says about the choice of its release.
+    pub(crate) fn chosen_by(mut self, choice: ChoiceHeaders) -> Self {
+        self.choice = Some(choice);
         self
     }
 
@@ -63,6 +71,9 @@ impl<B: Backend> Future for ResponseFuture<B> {
         };
         if let Some(counters) = &self.counters {
             counters.count(response.status());
+        }
+        if let Some(choice) = self.choice.take() {
+            choice.add_to(response.headers_mut());
         }
         if self.close {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

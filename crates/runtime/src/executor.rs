@@ -19,6 +19,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use milepost_model::spec::Runtime;
 
 use crate::call::{CallContext, CallError, Ended, Thrown};
 use crate::function::Function;
@@ -34,6 +35,21 @@ pub trait Executor: Send + Sync + 'static {
         function: &Arc<Function>,
         prepared: &Self::Prepared,
     ) -> impl Future<Output = Result<Self::Instance, StartError>> + Send;
+
+    /// Starts ahead what the first functions will need.
+    fn start_ahead(&self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+
+    /// For a runtime: how much should be there ahead of functions, and how much is.
+    fn ahead(&self, _runtime: Runtime) -> (usize, usize) {
+        (0, 0)
+    }
+
+    /// Returns why this machine cannot run functions of a runtime with the requested interpreter.
+    fn lacks(&self, _runtime: Runtime, _asked: &str) -> impl Future<Output = Option<String>> + Send {
+        async { None }
+    }
 }
 
 pub trait Instance: Send + Sync + 'static {

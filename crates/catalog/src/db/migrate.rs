@@ -84,6 +84,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0012_failures.sql"),
         postgres: include_str!("../../migrations/postgres/0012_failures.sql"),
     },
+    Migration {
+        number: 13,
+        name: "closed words",
+        sqlite: include_str!("../../migrations/sqlite/0013_closed_words.sql"),
+        postgres: include_str!("../../migrations/postgres/0013_closed_words.sql"),
+    },
 ];
 
 /// Key of the advisory lock. Arbitrary, but unlikely to be used by another program.
@@ -122,7 +128,9 @@ async fn apply(tx: &mut Tx, migration: &Migration) -> Result<()> {
     if done > 0 {
         return Ok(());
     }
-    tx.batch(if sqlite { migration.sqlite } else { migration.postgres }).await?;
+    let schema = if sqlite { migration.sqlite } else { migration.postgres };
+    let doing = || format!("bring the database to schema {} ({})", migration.number, migration.name);
+    tx.batch(schema).await.map_err(|error| CatalogError::database(doing(), error))?;
     let params = [migration.number.into(), migration.name.into()];
     tx.execute("INSERT INTO schema_migrations (number, name) VALUES ($1, $2)", &params).await?;
     Ok(())

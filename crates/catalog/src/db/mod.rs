@@ -5,6 +5,8 @@
 //! A transaction body may await only its [`Tx`]. On SQLite it runs on the writer's thread, where
 //! every query is ready immediately, and many bodies share one commit.
 
+#[cfg(test)]
+mod constraint_tests;
 mod listen;
 mod migrate;
 mod postgres;

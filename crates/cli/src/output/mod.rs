@@ -152,13 +152,19 @@ fn yaml<T: Serialize>(value: &T) -> Result<String> {
 
 /// Prints to stdout. A closed pipe (`| head`) is not an error.
 pub fn print_data(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
     let text = text.trim_end_matches('\n');
     if text.is_empty() {
         return Ok(());
     }
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => Ok(other?),
+    write_data(format!("{text}\n").as_bytes()).map(drop)
+}
+
+/// Writes to stdout. Returns whether the reader is still there: a closed pipe (`| head`) is not an
+/// error.
+pub fn write_data(bytes: &[u8]) -> Result<bool> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        other => Ok(other.map(|()| true)?),
     }
 }

@@ -119,22 +119,8 @@ impl Writer<'_> {
             UnitSpec::Package(package) => self.package(held, package),
             UnitSpec::Function(function) => (UnitPut::Function(self.function(held, function)), Vec::new()),
             UnitSpec::Static(item) => (UnitPut::Static(item.clone()), self.static_files(held, item)),
-            UnitSpec::Route(route) => {
-                let put = RoutePut {
-                    methods: route.methods.clone(),
-                    path: route.path.clone(),
-                    prefix: route.prefix,
-                    strip: route.strip,
-                    fission: route.fission,
-                    host: route.host.clone(),
-                    target: target(&route.target),
-                };
-                (UnitPut::Route(put), Vec::new())
-            }
-            UnitSpec::Timer(timer) => {
-                let (cron, zone) = (timer.cron.clone(), timer.zone.clone());
-                (UnitPut::Timer(TimerPut { cron, zone, target: target(&timer.target) }), Vec::new())
-            }
+            UnitSpec::Route(route) => (UnitPut::Route(RoutePut::of(route, target(&route.target))), Vec::new()),
+            UnitSpec::Timer(timer) => (UnitPut::Timer(TimerPut::of(timer, target(&timer.target))), Vec::new()),
         };
         let mut put = crate::put(held.key.name.clone(), unit);
         if held.key.kind == UnitKind::Function && !held.description.is_empty() {

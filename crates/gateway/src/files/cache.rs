@@ -17,7 +17,6 @@ use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
 use crate::backend::{Backend, FileRef};
-use crate::problem::MILEPOST_RELEASE;
 use crate::settings::Settings;
 use crate::tree::TreeFile;
 
@@ -33,7 +32,7 @@ const COMPRESSION_WAIT: Duration = Duration::from_secs(2);
 
 /// A copy of a file with its headers.
 pub(crate) struct CachedCopy {
-    /// In the order in which they are sent. Each response adds its release.
+    /// In the order in which they are sent.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) etag: HeaderValue,
     pub(super) coding: Coding,
@@ -307,12 +306,7 @@ impl<B: Backend> FileCache<B> {
 
 impl CachedCopy {
     /// Fills the headers of a response into the request's map, which has enough capacity already.
-    pub(super) fn headers(
-        &self,
-        mut into: HeaderMap,
-        release: &HeaderValue,
-        cache_control: Option<HeaderValue>,
-    ) -> HeaderMap {
+    pub(super) fn headers(&self, mut into: HeaderMap, cache_control: Option<HeaderValue>) -> HeaderMap {
         into.clear();
         for (name, value) in &self.headers {
             into.insert(name.clone(), value.clone());
@@ -320,7 +314,6 @@ impl CachedCopy {
         if let Some(cache_control) = cache_control {
             into.insert(header::CACHE_CONTROL, cache_control);
         }
-        into.insert(MILEPOST_RELEASE, release.clone());
         into
     }
 }

@@ -2,6 +2,8 @@
 
 use http::{HeaderMap, header};
 
+use crate::weights::weighted;
+
 /// The compression of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Coding {
@@ -32,19 +34,15 @@ pub(crate) struct Accepts {
 impl Accepts {
     pub(crate) fn read(headers: &HeaderMap) -> Self {
         let (mut brotli, mut gzip, mut identity, mut rest) = (None, None, None, None);
-        for list in headers.get_all(header::ACCEPT_ENCODING) {
-            let Ok(list) = list.to_str() else { continue };
-            for item in list.split(',') {
-                let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
-                let place = match name.trim() {
-                    name if name.eq_ignore_ascii_case("br") => &mut brotli,
-                    name if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") => &mut gzip,
-                    name if name.eq_ignore_ascii_case("identity") => &mut identity,
-                    "*" => &mut rest,
-                    _ => continue,
-                };
-                *place = Some(weight(parameters));
-            }
+        for (name, weight) in weighted(headers, header::ACCEPT_ENCODING) {
+            let place = match name {
+                name if name.eq_ignore_ascii_case("br") => &mut brotli,
+                name if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") => &mut gzip,
+                name if name.eq_ignore_ascii_case("identity") => &mut identity,
+                "*" => &mut rest,
+                _ => continue,
+            };
+            *place = Some(weight);
         }
         Self {
             brotli: brotli.or(rest).unwrap_or(0),
@@ -64,18 +62,6 @@ impl Accepts {
     pub(crate) fn takes_plain(self) -> bool {
         self.identity > 0
     }
-}
-
-/// Parses `q=0.5` as 500. An invalid weight counts as 1.
-fn weight(parameters: &str) -> u16 {
-    let q = parameters.split(';').find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("q").then(|| value.trim())
-    });
-    let Some(value) = q.and_then(|value| value.parse::<f32>().ok()).filter(|value| value.is_finite()) else {
-        return 1000;
-    };
-    (value.clamp(0.0, 1.0) * 1000.0).round() as u16
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use tokio_util::io::ReaderStream;
 use crate::backend::Backend;
 use crate::body::ResponseBody;
 use crate::gateway::ResponseFuture;
-use crate::problem::{MILEPOST_RELEASE, Problem};
+use crate::problem::Problem;
 use crate::request_id;
 use crate::tree::TreeFile;
 
@@ -39,7 +39,6 @@ pub(crate) struct FileResponse {
     file: TreeFile,
     status: Status,
     head_only: bool,
-    release: HeaderValue,
     /// Replaces the default `cache-control`.
     cache_control: Option<HeaderValue>,
     /// The request's headers.
@@ -59,15 +58,9 @@ enum Plan {
 }
 
 impl FileResponse {
-    pub(crate) fn new(
-        file: TreeFile,
-        status: Status,
-        release: HeaderValue,
-        method: &Method,
-        headers: HeaderMap,
-    ) -> Self {
+    pub(crate) fn new(file: TreeFile, status: Status, method: &Method, headers: HeaderMap) -> Self {
         let head_only = method == Method::HEAD;
-        Self { file, status, head_only, release, cache_control: None, headers, again: false }
+        Self { file, status, head_only, cache_control: None, headers, again: false }
     }
 
     pub(crate) fn cached(self, cache_control: Option<HeaderValue>) -> Self {
@@ -176,7 +169,7 @@ impl FileResponse {
         if self.status == Status::NotFound {
             *response.status_mut() = StatusCode::NOT_FOUND;
         }
-        *response.headers_mut() = copy.headers(self.headers, &self.release, self.cache_control);
+        *response.headers_mut() = copy.headers(self.headers, self.cache_control);
         if self.head_only {
             response.headers_mut().insert(header::CONTENT_LENGTH, copy.size.into());
         }
@@ -186,7 +179,7 @@ impl FileResponse {
     fn not_modified<B>(self, copy: &CachedCopy) -> Response<ResponseBody<B>> {
         let mut response = Response::new(ResponseBody::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        let mut headers = copy.headers(self.headers, &self.release, self.cache_control);
+        let mut headers = copy.headers(self.headers, self.cache_control);
         for about_content in [header::CONTENT_TYPE, header::CONTENT_ENCODING, header::X_CONTENT_TYPE_OPTIONS] {
             headers.remove(about_content);
         }
@@ -197,7 +190,7 @@ impl FileResponse {
     fn part<B>(self, copy: &CachedCopy, range: &Range<u64>, body: ResponseBody<B>) -> Response<ResponseBody<B>> {
         let mut response = Response::new(body);
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-        *response.headers_mut() = copy.headers(self.headers, &self.release, self.cache_control);
+        *response.headers_mut() = copy.headers(self.headers, self.cache_control);
         if let Ok(value) = HeaderValue::from_str(&content_range(range, copy.size)) {
             response.headers_mut().insert(header::CONTENT_RANGE, value);
         }
@@ -235,7 +228,7 @@ impl FileResponse {
         let stream = parts.try_flatten().chain(stream::once(async move { Ok(end) })).boxed();
         let mut response = Response::new(ResponseBody::stream(stream, length));
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-        *response.headers_mut() = copy.headers(self.headers, &self.release, self.cache_control);
+        *response.headers_mut() = copy.headers(self.headers, self.cache_control);
         if let Ok(value) = HeaderValue::from_str(&format!("multipart/byteranges; boundary={boundary}")) {
             response.headers_mut().insert(header::CONTENT_TYPE, value);
         }
@@ -243,7 +236,7 @@ impl FileResponse {
     }
 
     fn problem<B>(self, problem: Problem) -> Response<ResponseBody<B>> {
-        problem.header(MILEPOST_RELEASE, self.release).into_response(&self.headers, self.head_only)
+        problem.into_response(&self.headers, self.head_only)
     }
 
     fn precondition_failed<B>(self) -> Response<ResponseBody<B>> {

@@ -56,6 +56,12 @@ pub struct RoutePut {
 }
 
 impl RoutePut {
+    /// The put that makes this route again, for a target in the terms of a change.
+    pub fn of(route: &RouteSpec, target: TargetPut) -> Self {
+        let RouteSpec { methods, path, prefix, strip, fission, host, target: _ } = route.clone();
+        Self { methods, path, prefix, strip, fission, host, target }
+    }
+
     pub fn answered(&self) -> Answered<'_> {
         Answered { methods: &self.methods, path: &self.path, prefix: self.prefix, host: &self.host }
     }
@@ -140,6 +146,12 @@ pub struct TimerPut {
 }
 
 impl TimerPut {
+    /// The put that makes this timer again, for a target in the terms of a change.
+    pub fn of(timer: &TimerSpec, target: TargetPut) -> Self {
+        let TimerSpec { cron, zone, target: _ } = timer.clone();
+        Self { cron, zone, target }
+    }
+
     pub fn resolve(&self, pin: Option<Pin>) -> Result<TimerSpec, SpecError> {
         Schedule::parse(&self.cron, &self.zone)?;
         Ok(TimerSpec { cron: self.cron.trim().to_owned(), zone: self.zone.clone(), target: self.target.resolve(pin) })

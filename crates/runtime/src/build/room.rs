@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::process::Launcher;
+use crate::machine::Machine;
 use crate::removal::remove_folder;
 
 /// Writable by the build.
@@ -29,14 +29,14 @@ pub struct BuildRoom(Arc<Folder>);
 pub(super) struct Folder {
     pub id: u64,
     path: PathBuf,
-    launcher: Arc<Launcher>,
+    machine: Arc<Machine>,
 }
 
 impl BuildRoom {
-    pub(crate) fn make(launcher: &Arc<Launcher>) -> io::Result<Self> {
-        let id = launcher.next_id();
-        let path = launcher.run_folder().build(id);
-        let folder = Folder { id, path, launcher: launcher.clone() };
+    pub(crate) fn make(machine: &Arc<Machine>) -> io::Result<Self> {
+        let id = machine.next_id();
+        let path = machine.run_folder().build(id);
+        let folder = Folder { id, path, machine: machine.clone() };
         let make = |mode: u32, path: &Path| DirBuilder::new().mode(mode).create(path);
         make(0o700, &folder.path)?;
         for part in [TOOLS, WORK] {
@@ -111,7 +111,7 @@ impl Drop for Folder {
             }
         };
         match tokio::runtime::Handle::try_current() {
-            Ok(_) => self.launcher.spawn(async move {
+            Ok(_) => self.machine.spawn(async move {
                 let _ = tokio::task::spawn_blocking(remove).await;
             }),
             Err(_) => remove(),

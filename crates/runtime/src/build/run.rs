@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::cache::Cached;
 use super::room::{BuildRoom, Folder};
 use super::{BuildFailure, BuildOrder, DiskLimit, MEMORY, disk, output, surroundings, tools};
-use crate::process::Launcher;
+use crate::machine::Machine;
 use crate::sandbox::interpreters::InterpreterError;
 use crate::sandbox::{JailHandle, JailLimits, JailSpec, Jailed};
 
@@ -36,7 +36,7 @@ const START: &str = "cd \"$SRC_PKG\" && unset OLDPWD && exec /bin/sh -c \"$1\" 2
 /// Runs the command of an order in a room and sends its output to `lines`. Dropping the future ends
 /// every process of the build. The room's directory stays until that is done.
 pub(crate) async fn run(
-    launcher: &Arc<Launcher>,
+    machine: &Arc<Machine>,
     room: &BuildRoom,
     order: BuildOrder,
     lines: mpsc::Sender<String>,
@@ -44,15 +44,15 @@ pub(crate) async fn run(
     let (tell, told) = oneshot::channel();
     let left = CancellationToken::new();
     let _left = left.clone().drop_guard();
-    let job = Job { launcher: launcher.clone(), folder: room.folder(), left };
-    let (folder, launcher) = (room.folder(), launcher.clone());
+    let job = Job { machine: machine.clone(), folder: room.folder(), left };
+    let (folder, machine) = (room.folder(), machine.clone());
     // A separate task, because it must finish the cleanup after this future is dropped.
-    launcher.clone().spawn(async move {
+    machine.clone().spawn(async move {
         let home = order.cache.clone();
         let lent = tokio::task::spawn_blocking(move || home.map(|home| Cached::lend(home, folder))).await;
         let outcome = job.run(order, lines).await;
         if let Ok(Some(cached)) = lent {
-            let now = launcher.host.now().as_millisecond();
+            let now = machine.host.now().as_millisecond();
             let now = UNIX_EPOCH + Duration::from_millis(u64::try_from(now).unwrap_or(0));
             let _ = tokio::task::spawn_blocking(move || cached.take_back(now)).await;
         }
@@ -71,7 +71,7 @@ struct Bounds {
 }
 
 struct Job {
-    launcher: Arc<Launcher>,
+    machine: Arc<Machine>,
     folder: Arc<Folder>,
     /// Cancelled when the caller has dropped the build.
     left: CancellationToken,
@@ -81,9 +81,9 @@ impl Job {
     async fn run(self, order: BuildOrder, lines: mpsc::Sender<String>) -> Result<(), BuildFailure> {
         let bounds = Bounds { limit: order.limit, disk: order.disk };
         let cpu = order.cpu;
-        let (launcher, folder) = (self.launcher.clone(), self.folder.clone());
+        let (machine, folder) = (self.machine.clone(), self.folder.clone());
         // Looking up an interpreter, changing file ownership and starting a process all block.
-        let started = tokio::task::spawn_blocking(move || start(&launcher, &folder, &order));
+        let started = tokio::task::spawn_blocking(move || start(&machine, &folder, &order));
         let jailed = started.await.map_err(|error| BuildFailure::NotStarted(error.to_string()))??;
         let Jailed { mut child, stdout, stderr, handle } = jailed;
         if let Err(error) = handle.limit(MEMORY, cpu)
@@ -113,7 +113,7 @@ impl Job {
             None => tokio::select! {
                 said = follow => said,
                 () = self.left.cancelled() => String::new(),
-                () = self.launcher.stopping() => String::new(),
+                () = self.machine.stopping() => String::new(),
                 // A receiver that does not read must not keep the build waiting.
                 () = tokio::time::sleep(LAST_LINES) => String::new(),
             },
@@ -134,7 +134,7 @@ impl Job {
         loop {
             tokio::select! {
                 () = self.left.cancelled() => return BuildFailure::Stopping,
-                () = self.launcher.stopping() => return BuildFailure::Stopping,
+                () = self.machine.stopping() => return BuildFailure::Stopping,
                 () = &mut limit_reached => return BuildFailure::TimedOut(order.limit),
                 reason = &mut writes => return reason,
                 _ = ticks.tick() => {}
@@ -147,17 +147,17 @@ impl Job {
     }
 }
 
-fn start(launcher: &Launcher, folder: &Folder, order: &BuildOrder) -> Result<Jailed, BuildFailure> {
-    let interpreter = match launcher.jail().interpreter(order.runtime, &order.interpreter) {
+fn start(machine: &Machine, folder: &Folder, order: &BuildOrder) -> Result<Jailed, BuildFailure> {
+    let interpreter = match machine.interpreter(order.runtime, &order.interpreter) {
         Ok(found) => Some(found),
         Err(InterpreterError::NotInterpreted { .. }) => None,
         Err(error) => return Err(error.into()),
     };
     let told = |error: io::Error| BuildFailure::NotStarted(error.to_string());
-    let jail = launcher.jail();
+    let jail = machine.jail();
     let (tools, work) = (folder.tools(), folder.work());
     let seen_tools = jail.app_path(&tools);
-    let given = &launcher.settings.build_environment;
+    let given = &machine.build_environment;
     let around = surroundings::find(given, &tools, &seen_tools, |path| jail.may_be_shown(path)).map_err(told)?;
     let mut env = around.variables;
     env.extend(folder.variables(&jail.build_path(&work), given));
@@ -180,13 +180,13 @@ fn start(launcher: &Launcher, folder: &Folder, order: &BuildOrder) -> Result<Jai
         limits: JailLimits { file_size: LIMITS.file_size.min(order.disk.bytes), ..LIMITS },
         instance: folder.id,
     };
-    jail.start(&spec, no_listener(launcher, folder.id).map_err(told)?).map_err(told)
+    jail.start(&spec, no_listener(machine, folder.id).map_err(told)?).map_err(told)
 }
 
 /// The sandbox passes a listening socket to every worker. This one is unlinked, so it cannot be
 /// reached.
-fn no_listener(launcher: &Launcher, id: u64) -> io::Result<UnixListener> {
-    let socket = launcher.run_folder().socket(id);
+fn no_listener(machine: &Machine, id: u64) -> io::Result<UnixListener> {
+    let socket = machine.run_folder().socket(id);
     let listener = UnixListener::bind(&socket)?;
     std::fs::remove_file(socket)?;
     Ok(listener)

@@ -12,16 +12,17 @@ use tokio::net::UnixStream;
 use super::frame_slot::FrameSlot;
 use super::handshake::make_ready;
 use super::http_slot::HttpSlot;
-use super::launcher::{Launcher, ProcessSettings};
+use super::launcher::Launcher;
 use super::link::{MOST_FILES, link_tree};
 use super::spares::Spares;
 use super::worker::{Starting, Worker};
 use super::{ProcessInstance, ProcessSlot};
 use crate::executor::{Executor, StartError};
 use crate::function::Function;
-use crate::host::{Host, Package};
-use crate::sandbox::Ability;
+use crate::host::Package;
+use crate::machine::Machine;
 use crate::sandbox::interpreters::Interpreter;
+use crate::settings::{RuntimeSettings, Spares as SpareCounts};
 
 /// The default entrypoint of a binary.
 const BINARY: &str = "main";
@@ -31,6 +32,7 @@ const TRIES_WITH_SPARES: u32 = 3;
 
 pub(crate) struct ProcessExecutor {
     launcher: Arc<Launcher>,
+    counts: SpareCounts,
     spares: Mutex<HashMap<PathBuf, Arc<Spares>>>,
 }
 
@@ -40,42 +42,18 @@ pub(crate) enum Prepared {
 }
 
 impl ProcessExecutor {
-    /// Blocks while it detects what the machine supports.
-    pub fn new(settings: ProcessSettings, host: Arc<dyn Host>) -> io::Result<Self> {
-        let launcher = Launcher::new(settings, host)?;
-        launcher.spawn(launcher.clone().watch_memory());
-        Ok(Self { launcher, spares: Mutex::default() })
-    }
-
-    pub fn launcher(&self) -> &Arc<Launcher> {
-        &self.launcher
-    }
-
-    pub fn abilities(&self) -> Vec<Ability> {
-        self.launcher.abilities()
-    }
-
-    /// Starts spare interpreters before the first function needs one. Does nothing if the
-    /// interpreter is not installed.
-    pub async fn start_spares(&self, runtime: Runtime) {
-        if let Ok(interpreter) = self.find(runtime, String::new()).await {
-            self.spares_of(runtime, &interpreter);
-        }
+    pub fn new(machine: &Arc<Machine>, settings: &RuntimeSettings) -> Self {
+        let launcher = Launcher::new(machine.clone());
+        machine.spawn(launcher.clone().watch());
+        Self { launcher, counts: settings.spares, spares: Mutex::default() }
     }
 
     async fn find(&self, runtime: Runtime, asked: String) -> Result<Interpreter, StartError> {
-        let jail = Arc::clone(self.launcher.jail());
-        tokio::task::spawn_blocking(move || jail.interpreter(runtime, &asked))
+        let machine = self.launcher.machine().clone();
+        tokio::task::spawn_blocking(move || machine.interpreter(runtime, &asked))
             .await
             .map_err(|error| StartError::new(error.to_string()))?
             .map_err(|error| StartError::new(error.to_string()))
-    }
-
-    /// How many spares of a runtime there should be, and how many are waiting.
-    pub fn count_spares(&self, runtime: Runtime) -> (usize, usize) {
-        let all = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
-        let counts = all.values().filter(|spares| spares.runtime() == runtime).map(|spares| spares.counts());
-        counts.fold((0, 0), |(total, waiting), (more, wait)| (total + more, waiting + wait))
     }
 
     fn spares_of(&self, runtime: Runtime, interpreter: &Interpreter) -> Arc<Spares> {
@@ -83,19 +61,13 @@ impl ProcessExecutor {
         if let Some(spares) = all.get(&interpreter.program) {
             return spares.clone();
         }
-        let settings = &self.launcher.settings;
-        let count = if runtime == Runtime::Python { settings.python_spares } else { settings.node_spares };
+        let count = if runtime == Runtime::Python { self.counts.python } else { self.counts.node };
         let spares = Arc::new(Spares::new(runtime, interpreter.clone(), count));
         all.insert(interpreter.program.clone(), spares.clone());
         if count > 0 {
-            self.launcher.spawn(spares.clone().keep(self.launcher.clone()));
+            self.launcher.machine().spawn(spares.clone().keep(self.launcher.clone()));
         }
         spares
-    }
-
-    /// Ends every process. Nothing is left afterwards.
-    pub async fn stop(&self) {
-        self.launcher.stop().await;
     }
 
     /// Returns a worker that sees the package's files.
@@ -206,7 +178,7 @@ impl ProcessExecutor {
 
     fn open_secrets(&self, function: &Function) -> Result<BTreeMap<String, String>, StartError> {
         let open = |secret: &crate::SealedValue| {
-            let value = self.launcher.host.open_secret(secret);
+            let value = self.launcher.machine().host.open_secret(secret);
             let value = value.map_err(|error| StartError::new(format!("secret `{}`: {error}", secret.name)))?;
             Ok((secret.name.to_string(), value))
         };
@@ -219,7 +191,7 @@ impl Executor for ProcessExecutor {
     type Instance = ProcessInstance;
 
     async fn prepare(&self, function: &Arc<Function>) -> Result<Prepared, StartError> {
-        let package = self.launcher.host.package(function.package);
+        let package = self.launcher.machine().host.package(function.package);
         let package = async { package.await.map_err(|error| StartError::unfetched(error.to_string())) };
         if function.runtime == Runtime::Binary && function.interpreter != STDIO {
             let package = package.await?;
@@ -245,6 +217,36 @@ impl Executor for ProcessExecutor {
             }
             Prepared::Binary { package, program } => self.start_binary(function, package, program).await,
         }
+    }
+
+    /// Interpreters that are not installed are left out.
+    async fn start_ahead(&self) {
+        for runtime in [Runtime::Python, Runtime::Node] {
+            if let Ok(interpreter) = self.find(runtime, String::new()).await {
+                self.spares_of(runtime, &interpreter);
+            }
+        }
+    }
+
+    fn ahead(&self, runtime: Runtime) -> (usize, usize) {
+        let all = self.spares.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = all.values().filter(|spares| spares.runtime() == runtime).map(|spares| spares.counts());
+        counts.fold((0, 0), |(total, waiting), (more, wait)| (total + more, waiting + wait))
+    }
+
+    async fn lacks(&self, runtime: Runtime, asked: &str) -> Option<String> {
+        let (runtime, asked) = match (runtime, asked) {
+            // The Python worker starts these programs.
+            (Runtime::Binary, STDIO) => (Runtime::Python, ""),
+            (Runtime::Binary, "") => return None,
+            (Runtime::Binary, _) => {
+                return Some(format!(
+                    "a binary has no interpreter `{asked}`: leave it out for a program that serves HTTP, or use `{STDIO}`"
+                ));
+            }
+            other => other,
+        };
+        self.find(runtime, asked.to_owned()).await.err().map(|error| error.reason)
     }
 }
 

@@ -4,20 +4,16 @@ use std::io;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use milepost_model::spec::Runtime;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
-use super::run_folder::RunFolder;
 use super::worker::Worker;
 use crate::executor::StopReason;
-use crate::host::Host;
+use crate::machine::Machine;
 use crate::sandbox::interpreters::Interpreter;
-use crate::sandbox::{Ability, ClosedPorts, Jail, JailLimits, JailSettings, JailSpec};
+use crate::sandbox::{JailLimits, JailSpec};
 
 /// Limits of a worker apart from memory and CPU, which the function sets.
 const LIMITS: JailLimits = JailLimits { processes: 256, open_files: 1024, file_size: 1 << 30, scratch: 256 << 20 };
@@ -25,29 +21,9 @@ const LIMITS: JailLimits = JailLimits { processes: 256, open_files: 1024, file_s
 const SAMPLE: Duration = Duration::from_millis(200);
 const COMPILE: Duration = Duration::from_secs(20);
 
-#[derive(Debug, Clone)]
-pub(crate) struct ProcessSettings {
-    pub program: PathBuf,
-    pub run: PathBuf,
-    pub sandbox: bool,
-    pub hidden: Vec<PathBuf>,
-    pub closed_ports: ClosedPorts,
-    pub environment: Vec<(String, String)>,
-    pub build_environment: Vec<(String, String)>,
-    pub python_spares: usize,
-    pub node_spares: usize,
-}
-
 pub(crate) struct Launcher {
-    pub settings: ProcessSettings,
-    pub host: Arc<dyn Host>,
-    jail: Arc<Jail>,
-    run: Arc<RunFolder>,
-    next: AtomicU64,
+    machine: Arc<Machine>,
     living: Mutex<Vec<Weak<Worker>>>,
-    /// One task per process, and others that must end before the launcher stops.
-    tasks: TaskTracker,
-    stop: CancellationToken,
 }
 
 /// What to run in a sandbox.
@@ -61,51 +37,12 @@ struct Launch {
 }
 
 impl Launcher {
-    /// Blocks while it detects what the machine supports.
-    pub fn new(settings: ProcessSettings, host: Arc<dyn Host>) -> io::Result<Arc<Self>> {
-        let run = RunFolder::make(&settings.run)?;
-        let jail = Jail::detect(JailSettings {
-            program: settings.program.clone(),
-            run: run.jail(),
-            sandbox: settings.sandbox,
-            hidden: settings.hidden.clone(),
-            closed_ports: settings.closed_ports.clone(),
-        });
-        Ok(Arc::new(Self {
-            settings,
-            host,
-            jail: Arc::new(jail),
-            run: Arc::new(run),
-            next: AtomicU64::new(1),
-            living: Mutex::default(),
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
-        }))
+    pub fn new(machine: Arc<Machine>) -> Arc<Self> {
+        Arc::new(Self { machine, living: Mutex::default() })
     }
 
-    pub fn jail(&self) -> &Arc<Jail> {
-        &self.jail
-    }
-
-    pub fn run_folder(&self) -> &Arc<RunFolder> {
-        &self.run
-    }
-
-    /// A unique number. It determines the worker's user id and the names of its files.
-    pub fn next_id(&self) -> u64 {
-        self.next.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub fn abilities(&self) -> Vec<Ability> {
-        self.jail.abilities()
-    }
-
-    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.tasks.spawn(task);
-    }
-
-    pub async fn stopping(&self) {
-        self.stop.cancelled().await;
+    pub fn machine(&self) -> &Arc<Machine> {
+        &self.machine
     }
 
     /// Starts an interpreter that waits for `init`, with an empty directory of its own or over a
@@ -116,7 +53,7 @@ impl Launcher {
         interpreter: &Interpreter,
         package: Option<PathBuf>,
     ) -> io::Result<Arc<Worker>> {
-        let folder = self.run.worker(&runtime.to_string());
+        let folder = self.machine.run_folder().worker(&runtime.to_string());
         let script = |name: &str| folder.join(name).to_string_lossy().into_owned();
         let args = match runtime {
             Runtime::Python => vec!["-I".into(), "-B".into(), "-X".into(), "utf8".into(), script("milepost_worker.py")],
@@ -124,7 +61,7 @@ impl Launcher {
         };
         let mut readable = interpreter.readable.clone();
         readable.push(folder);
-        let env = self.settings.environment.clone();
+        let env = self.machine.environment.clone();
         self.launch(Launch { program: interpreter.program.clone(), args, env, app_folder: package, readable }).await
     }
 
@@ -135,8 +72,8 @@ impl Launcher {
         program: &str,
         mut env: Vec<(String, String)>,
     ) -> io::Result<Arc<Worker>> {
-        let seen = self.jail.app_path(&package);
-        env.extend(self.settings.environment.iter().cloned());
+        let seen = self.machine.jail().app_path(&package);
+        env.extend(self.machine.environment.iter().cloned());
         env.push(("LISTEN_FDS".to_owned(), "1".to_owned()));
         if seen != package {
             // In a sandbox the worker is the first child of pid 1. Elsewhere its pid cannot be
@@ -148,11 +85,12 @@ impl Launcher {
     }
 
     async fn launch(&self, launch: Launch) -> io::Result<Arc<Worker>> {
-        if self.stop.is_cancelled() {
+        if self.machine.is_stopping() {
             return Err(io::Error::other("the server is stopping"));
         }
-        let id = self.next_id();
-        let (jail, run, host) = (self.jail.clone(), self.run.clone(), self.host.clone());
+        let machine = &self.machine;
+        let id = machine.next_id();
+        let (jail, run, host) = (machine.jail().clone(), machine.run_folder().clone(), machine.host.clone());
         // Starting a process blocks a thread for a millisecond or more.
         let started = tokio::task::spawn_blocking(move || {
             let own_folder = match launch.app_folder {
@@ -175,9 +113,9 @@ impl Launcher {
             Ok::<_, io::Error>(Worker::new(id, jailed, socket, own_folder, host))
         });
         let (worker, watch) = started.await.map_err(io::Error::other)??;
-        self.tasks.spawn(watch);
+        machine.spawn(watch);
         self.living.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&worker));
-        if self.stop.is_cancelled() {
+        if machine.is_stopping() {
             worker.kill(StopReason::Shutdown);
         }
         Ok(worker)
@@ -192,7 +130,7 @@ impl Launcher {
         let mut compile = tokio::process::Command::new(&interpreter.program);
         compile
             .args(["-I", "-m", "compileall", "-q"])
-            .arg(self.run.worker("python"))
+            .arg(self.machine.run_folder().worker("python"))
             .env_clear()
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -202,18 +140,22 @@ impl Launcher {
         let _ = tokio::time::timeout(COMPILE, compile.status()).await;
     }
 
-    /// Kills workers that exceed their memory limit. Runs until the server stops.
-    pub async fn watch_memory(self: Arc<Self>) {
+    /// Kills workers that exceed their memory limit, and all of them when the server stops.
+    pub async fn watch(self: Arc<Self>) {
         let mut ticks = tokio::time::interval(SAMPLE);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 _ = ticks.tick() => {}
-                () = self.stop.cancelled() => return,
+                () = self.machine.stopping() => break,
             }
             for worker in self.all() {
                 worker.kill_if_too_large();
             }
+        }
+        // A worker that starts from now on is killed by its own start.
+        for worker in self.all() {
+            worker.kill(StopReason::Shutdown);
         }
     }
 
@@ -221,17 +163,5 @@ impl Launcher {
         let mut living = self.living.lock().unwrap_or_else(PoisonError::into_inner);
         living.retain(|worker| worker.upgrade().is_some_and(|worker| !worker.has_ended()));
         living.iter().filter_map(Weak::upgrade).collect()
-    }
-
-    /// Ends every process and waits until nothing is left.
-    pub async fn stop(&self) {
-        self.stop.cancel();
-        for worker in self.all() {
-            worker.kill(StopReason::Shutdown);
-        }
-        self.tasks.close();
-        self.tasks.wait().await;
-        let run = self.run.clone();
-        let _ = tokio::task::spawn_blocking(move || run.remove()).await;
     }
 }

@@ -1,7 +1,7 @@
 //! The process executor: a function runs in a sandboxed worker process, and a slot is a connection
 //! to it.
 //!
-//! `executor` makes instances, from `spares` where it can. `launcher` starts processes, `worker` is
+//! `executor` makes instances, from `spares` where it can. `launcher` starts processes on the `machine`, `worker` is
 //! one process, `output` reads what it writes. A slot speaks frames (`frame_slot`, `running`,
 //! `frame_body`, `upload`, `frames`) or, for `binary`, HTTP (`http_slot`).
 
@@ -18,7 +18,6 @@ mod instance;
 mod launcher;
 mod link;
 mod output;
-mod run_folder;
 mod running;
 mod spares;
 mod upload;
@@ -26,4 +25,3 @@ mod worker;
 
 pub(crate) use executor::ProcessExecutor;
 pub(crate) use instance::{ProcessInstance, ProcessSlot};
-pub(crate) use launcher::{Launcher, ProcessSettings};

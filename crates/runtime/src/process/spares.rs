@@ -95,7 +95,7 @@ impl Spares {
             tokio::select! {
                 () = self.changed.notified() => {}
                 () = tokio::time::sleep_until(not_before), if missing => {}
-                () = launcher.stopping() => break,
+                () = launcher.machine().stopping() => break,
             }
         }
         for worker in self.waiting.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {

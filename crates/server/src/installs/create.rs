@@ -8,7 +8,6 @@ use milepost_model::channel::{Artifact, ChannelName, Entry, PackageName, SemVer}
 use milepost_model::install::{Check, CheckResult, InstallFrom, InstallMode, InstallSettings, Installed, NewInstall};
 use milepost_model::{AppName, Code, Permission, PlanName, Refusal};
 
-use super::LEASE_MS;
 use super::health;
 use super::own;
 use super::problem::Problem;
@@ -18,7 +17,7 @@ use super::rules::check_serial;
 use super::source::{self, Known};
 use super::turn::{Notes, show, tell_unhealthy, went_back};
 use crate::auth::Caller;
-use crate::cluster::install_lease as lease;
+use crate::cluster::install_lease::{self as lease, LEASE_MS};
 use crate::error::{ApiError, ApiResult};
 use crate::phrase;
 use crate::serving::urls::WithUrls;

@@ -40,8 +40,6 @@ pub(crate) use source::check_key;
 pub use watcher::InstallsDue;
 pub(crate) use watcher::repeat;
 
-/// Who holds an install may work on it for so long before somebody else may; the lease is renewed while it works.
-pub(crate) const LEASE_MS: i64 = 120_000;
 /// Upgrades that nobody asked for are this one's.
 pub(crate) const WATCHER: &str = "watcher";
 

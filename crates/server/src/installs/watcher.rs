@@ -5,7 +5,8 @@ use std::time::Duration;
 use milepost_catalog::CatalogError;
 use tokio_util::sync::CancellationToken;
 
-use super::{LEASE_MS, WATCHER, turn};
+use super::{WATCHER, turn};
+use crate::cluster::install_lease::LEASE_MS;
 use crate::state::State;
 
 /// Polling interval, in case a notification is lost.

@@ -1,11 +1,9 @@
-use std::io::Write;
-
 use clap::Args;
 use milepost_client::ClientError;
 
 use crate::context::Context;
 use crate::failure::Result;
-use crate::output::Lines;
+use crate::output::{Lines, write_data};
 
 /// Show the output of a build
 #[derive(Debug, Args)]
@@ -19,22 +17,13 @@ pub async fn run(context: &Context<'_>, args: LogArgs) -> Result<()> {
     let mut response = context.client.build_log(&context.app, &args.id).await?;
     let mut lines = Lines::default();
     while let Some(chunk) = response.chunk().await.map_err(ClientError::Broken)? {
-        if !write(lines.push(&chunk).as_bytes())? {
+        if !write_data(lines.push(&chunk).as_bytes())? {
             return Ok(());
         }
     }
     let rest = lines.end();
     if !rest.is_empty() {
-        write(format!("{rest}\n").as_bytes())?;
+        write_data(format!("{rest}\n").as_bytes())?;
     }
     Ok(())
-}
-
-/// Returns whether the reader is still there. A closed pipe (`| head`) is not an error.
-fn write(bytes: &[u8]) -> Result<bool> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
-        other => Ok(other.map(|()| true)?),
-    }
 }

@@ -10,7 +10,7 @@ use super::KIND;
 use crate::commands::shared::NameArgs;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
-use crate::output::{Lines, harmless};
+use crate::output::{Lines, harmless, write_data};
 
 /// Call a function without a route
 ///
@@ -172,8 +172,8 @@ async fn print_body(answer: &mut FunctionAnswer) -> Result<()> {
     let mut last = b'\n';
     while let Some(chunk) = answer.chunk().await? {
         let whole = match &mut lines {
-            Some(lines) => write(lines.push(&chunk).as_bytes())?,
-            None => write(&chunk)?,
+            Some(lines) => write_data(lines.push(&chunk).as_bytes())?,
+            None => write_data(&chunk)?,
         };
         if !whole {
             return Ok(());
@@ -181,21 +181,12 @@ async fn print_body(answer: &mut FunctionAnswer) -> Result<()> {
         last = chunk.last().copied().unwrap_or(last);
     }
     if let Some(lines) = lines {
-        write(lines.end().as_bytes())?;
+        write_data(lines.end().as_bytes())?;
     }
     if last != b'\n' && is_terminal {
         println!();
     }
     Ok(())
-}
-
-/// Returns whether the reader is still there. A closed pipe (`| head`) is not an error.
-fn write(bytes: &[u8]) -> Result<bool> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
-        other => Ok(other.map(|()| true)?),
-    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Log lines as text or JSON.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use jiff::tz::TimeZone;
 use milepost_client::api::{LogEntry, LogSource};
 
 use crate::failure::{Failure, Result};
-use crate::output::{Ui, harmless, harmless_json};
+use crate::output::{Ui, harmless, harmless_json, write_data};
 
 /// Which fields a line shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,12 +43,7 @@ impl LogPrinter {
         } else {
             self.line(entry)
         };
-        let mut out = std::io::stdout().lock();
-        match writeln!(out, "{text}").and_then(|()| out.flush()) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        write_data(format!("{text}\n").as_bytes())
     }
 
     fn line(&mut self, entry: &LogEntry) -> String {

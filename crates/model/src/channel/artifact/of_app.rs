@@ -80,20 +80,8 @@ impl<A: Fn(&UnitName, &AliasName) -> Option<i64>> Packing<'_, A> {
                 self.roots.insert(item.tree);
                 UnitPut::Static(item.clone())
             }
-            UnitSpec::Route(route) => UnitPut::Route(RoutePut {
-                methods: route.methods.clone(),
-                path: route.path.clone(),
-                prefix: route.prefix,
-                strip: route.strip,
-                fission: route.fission,
-                host: route.host.clone(),
-                target: self.target(key, &route.target),
-            }),
-            UnitSpec::Timer(timer) => UnitPut::Timer(TimerPut {
-                cron: timer.cron.clone(),
-                zone: timer.zone.clone(),
-                target: self.target(key, &timer.target),
-            }),
+            UnitSpec::Route(route) => UnitPut::Route(RoutePut::of(route, self.target(key, &route.target))),
+            UnitSpec::Timer(timer) => UnitPut::Timer(TimerPut::of(timer, self.target(key, &timer.target))),
         })
     }
 
