@@ -13,16 +13,17 @@ use object_store::prefix::PrefixStore;
 
 use crate::error::BlobError;
 use crate::folder;
+use crate::room::Disk;
 
 /// Timeout for a single read from S3. There is no limit on a whole request: streaming a large blob
 /// to a slow reader takes as long as the reader needs.
 const S3_SILENCE: Duration = Duration::from_secs(60);
 
-pub(crate) fn open(url: &str, aws: &[(String, String)]) -> Result<Arc<dyn ObjectStore>, BlobError> {
+pub(crate) fn open(url: &str, aws: &[(String, String)]) -> Result<(Arc<dyn ObjectStore>, Disk), BlobError> {
     match url.split_once(':') {
-        Some(("memory", "")) => Ok(Arc::new(InMemory::new())),
+        Some(("memory", "")) => Ok((Arc::new(InMemory::new()), Disk::default())),
         Some(("file", path)) => folder(path.strip_prefix("//").unwrap_or(path)),
-        Some(("s3", place)) => s3(place.strip_prefix("//").unwrap_or(place), aws),
+        Some(("s3", place)) => Ok((s3(place.strip_prefix("//").unwrap_or(place), aws)?, Disk::default())),
         // The text may contain a password, so only the scheme is shown.
         Some((scheme, rest)) if rest.starts_with("//") => {
             Err(unusable(&format!("{scheme}://…"), "write a path, `file://…` or `s3://bucket/prefix`"))
@@ -31,7 +32,7 @@ pub(crate) fn open(url: &str, aws: &[(String, String)]) -> Result<Arc<dyn Object
     }
 }
 
-fn folder(path: &str) -> Result<Arc<dyn ObjectStore>, BlobError> {
+fn folder(path: &str) -> Result<(Arc<dyn ObjectStore>, Disk), BlobError> {
     if path.is_empty() {
         return Err(unusable(path, "the path is empty"));
     }
@@ -40,7 +41,7 @@ fn folder(path: &str) -> Result<Arc<dyn ObjectStore>, BlobError> {
         .map_err(|error| BlobError::storage("open the folder for blobs", error))?;
     // Off by default in `object_store`. Without it, acknowledged data can be lost in a power
     // failure.
-    Ok(Arc::new(store.with_fsync(true)))
+    Ok((Arc::new(store.with_fsync(true)), Disk::of(FilePath::new(path))))
 }
 
 fn s3(place: &str, aws: &[(String, String)]) -> Result<Arc<dyn ObjectStore>, BlobError> {

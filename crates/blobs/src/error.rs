@@ -37,6 +37,10 @@ pub enum BlobError {
     #[error("pack `{pack}` is corrupt: it ends at byte {end}, before the end of a blob at byte {needed}")]
     PackCut { pack: PackName, end: u64, needed: u64 },
 
+    /// Nothing of the pack was kept.
+    #[error("the disk is almost full: {} MiB are free", .free >> 20)]
+    NoRoom { free: u64 },
+
     /// The disk or S3 refused or did not respond. Retrying may help.
     #[error("could not {doing}")]
     Storage { doing: &'static str, source: Source },

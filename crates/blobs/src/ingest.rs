@@ -9,6 +9,7 @@ use futures::{Stream, StreamExt as _};
 use crate::error::BlobError;
 use crate::frames::{Frames, IngestLimits, IngestedBlob};
 use crate::pack::{Location, PackName};
+use crate::room::Watch;
 use crate::store::Blobs;
 use crate::writer::PackWriter;
 
@@ -40,7 +41,7 @@ impl Blobs {
     {
         let pack = PackName::random();
         let mut writer = PackWriter::new(Arc::clone(&self.store), pack.path());
-        match receive(body, Frames::new(limits), &mut writer).await {
+        match receive(body, Frames::new(limits), &mut writer, self.disk.watch()).await {
             Ok((size, blobs)) => {
                 writer.publish().await?;
                 tracing::debug!(%pack, size, blobs = blobs.len(), "stored a pack");
@@ -58,6 +59,7 @@ async fn receive<S, E>(
     body: S,
     mut frames: Frames,
     writer: &mut PackWriter,
+    mut room: Watch,
 ) -> Result<(u64, Vec<IngestedBlob>), BlobError>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
@@ -68,6 +70,7 @@ where
         let chunk = chunk.map_err(|error| BlobError::Interrupted(error.into()))?;
         // Checked before it is written, so that a rejected pack costs as little as possible.
         frames.push(&chunk)?;
+        room.before(chunk.len())?;
         writer.put(chunk).await?;
     }
     let size = frames.position();

@@ -19,6 +19,7 @@ mod ingest;
 pub mod named;
 mod pack;
 mod read;
+mod room;
 mod store;
 mod writer;
 

@@ -80,7 +80,7 @@ impl Named {
     pub fn open(url: &str, aws: &[(String, String)]) -> Result<Self, BlobError> {
         match url.split_once(':') {
             Some(("file", path)) => Self::folder(FilePath::new(path.strip_prefix("//").unwrap_or(path))),
-            Some(("s3", _)) => Ok(Self(Inner::S3(backend::open(url, aws)?))),
+            Some(("s3", _)) => Ok(Self(Inner::S3(backend::open(url, aws)?.0))),
             Some((scheme, rest)) if rest.starts_with("//") => Err(BlobError::Unusable {
                 url: format!("{scheme}://…"),
                 reason: "write a path, `file://…` or `s3://bucket/prefix`".to_owned(),

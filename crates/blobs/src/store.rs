@@ -12,11 +12,14 @@ use object_store::{ObjectStore, ObjectStoreExt as _};
 use crate::backend;
 use crate::error::BlobError;
 use crate::pack::{PACKS, PackInfo, PackName};
+use crate::room::Disk;
 
 /// A place for blobs. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Blobs {
     pub(crate) store: Arc<dyn ObjectStore>,
+    /// That the packs are on.
+    pub(crate) disk: Disk,
 }
 
 impl Blobs {
@@ -35,7 +38,8 @@ impl Blobs {
 
     /// Like [`Blobs::open`], with the variables passed in.
     pub fn open_with(url: &str, aws: &[(String, String)]) -> Result<Self, BlobError> {
-        Ok(Self { store: backend::open(url, aws)? })
+        let (store, disk) = backend::open(url, aws)?;
+        Ok(Self { store, disk })
     }
 
     /// Deletes a pack. Succeeds if it does not exist.

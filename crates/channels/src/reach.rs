@@ -1,7 +1,7 @@
 //! Which hosts are asked. Channels and registries are named by people who may not use this machine's network otherwise, and each
 //! answer may name further hosts.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use milepost_model::metadata::is_local_service;
@@ -120,12 +120,17 @@ pub fn is_public(address: IpAddr) -> bool {
                 || (first, second & 0xc0) == (100, 64)
                 || (first, second, third) == (192, 0, 0)
                 || (first, second & 0xfe) == (198, 18)
+                || address.is_documentation()
                 || first >= 240
         }
         // Unique local and site-local; ranges that embed an IPv4 address count as internal too.
         IpAddr::V6(address) => {
             let [first, second, ..] = address.segments();
-            first & 0xfe00 == 0xfc00 || first & 0xffc0 == 0xfec0 || (first, second) == (0x64, 0xff9b) || first == 0x2002
+            first & 0xfe00 == 0xfc00
+                || first & 0xffc0 == 0xfec0
+                || (first, second) == (0x64, 0xff9b)
+                || (first, second) == (0x2001, 0xdb8)
+                || first == 0x2002
         }
     };
     !inside
@@ -133,6 +138,19 @@ pub fn is_public(address: IpAddr) -> bool {
         && !address.is_unspecified()
         && !address.is_multicast()
         && !is_local_service(address)
+        && !is_of_this_machine(address)
+}
+
+/// Whether an address is this machine's own. From the machine itself it also reaches ports that a
+/// firewall closes to others. Sends nothing: the kernel uses an own address as the source of packets
+/// to itself.
+fn is_of_this_machine(address: IpAddr) -> bool {
+    let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let source = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect((address, 9))?;
+        socket.local_addr()
+    });
+    source.is_ok_and(|source| source.ip() == address)
 }
 
 /// The address that a channel or a repository names: `registry.example.com:5000/shop` as well.
@@ -195,6 +213,9 @@ mod tests {
             "::ffff:10.0.0.1",
             "::ffff:169.254.169.254",
             "64:ff9b::a00:1",
+            "2001:db8::1",
+            "192.0.2.1",
+            "203.0.113.9",
             "224.0.0.1",
         ] {
             assert!(!is_public(address(inside)), "{inside} is public");
@@ -208,6 +229,14 @@ mod tests {
             assert!(is_local_service(address(local)), "{local} is asked");
         }
         assert!(!is_local_service(address("10.0.0.1")));
+    }
+
+    #[test]
+    fn recognises_addresses_of_this_machine() {
+        assert!(is_of_this_machine(Ipv4Addr::LOCALHOST.into()));
+        for other in ["1.1.1.1", "2606:4700::1111", "0.0.0.0"] {
+            assert!(!is_of_this_machine(other.parse().expect(other)), "{other}");
+        }
     }
 
     #[test]

@@ -17,6 +17,8 @@ mod stage;
 mod answers;
 #[path = "security/builds.rs"]
 mod builds;
+#[path = "security/disk.rs"]
+mod disk;
 #[path = "security/doors.rs"]
 mod doors;
 #[path = "security/heads.rs"]

@@ -5,5 +5,7 @@
 mod common;
 #[path = "surface/completion.rs"]
 mod completion;
+#[path = "surface/pinned.rs"]
+mod pinned;
 #[path = "surface/typed.rs"]
 mod typed;

@@ -13,24 +13,42 @@ pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 /// The id that the caller sent as `x-request-id`.
 const MILEPOST_CALLER_REQUEST_ID: HeaderName = HeaderName::from_static("milepost-caller-request-id");
 
-/// Headers besides `x-forwarded-*` in which proxies report the client and the requested address,
-/// and which frameworks trust. Dropped unless they come from a trusted proxy.
-const PROXIES_SAY: [HeaderName; 14] = [
-    header::FORWARDED,
-    HeaderName::from_static("client-ip"),
-    HeaderName::from_static("front-end-https"),
-    HeaderName::from_static("true-client-ip"),
-    HeaderName::from_static("x-client-ip"),
-    HeaderName::from_static("x-cluster-client-ip"),
-    HeaderName::from_static("x-host"),
-    HeaderName::from_static("x-original-host"),
-    HeaderName::from_static("x-original-uri"),
-    HeaderName::from_static("x-original-url"),
-    HeaderName::from_static("x-real-ip"),
-    HeaderName::from_static("x-rewrite-url"),
-    HeaderName::from_static("x-scheme"),
-    HeaderName::from_static("x-script-name"),
-];
+/// Whether proxies report the client or the requested address in this header, and frameworks trust
+/// it. Dropped unless it comes from a trusted proxy.
+fn is_of_a_proxy(name: &str) -> bool {
+    const CLIENT: [&str; 18] = [
+        "cf-connecting-ip",
+        "cf-connecting-ipv6",
+        "cf-pseudo-ipv4",
+        "client-ip",
+        "fastly-client-ip",
+        "fly-client-ip",
+        "forwarded",
+        "forwarded-for",
+        "true-client-ip",
+        "x-appengine-user-ip",
+        "x-azure-clientip",
+        "x-azure-socketip",
+        "x-client-ip",
+        "x-cluster-client-ip",
+        "x-envoy-external-address",
+        "x-forwarded",
+        "x-nf-client-connection-ip",
+        "x-real-ip",
+    ];
+    const ADDRESS: [&str; 9] = [
+        "front-end-https",
+        "x-host",
+        "x-original-host",
+        "x-original-uri",
+        "x-original-url",
+        "x-rewrite-url",
+        "x-scheme",
+        "x-script-name",
+        "x-url-scheme",
+    ];
+    name.starts_with("x-forwarded-") || CLIENT.contains(&name) || ADDRESS.contains(&name)
+}
 
 /// Headers about one connection, never about the message. `proxy` is here because CGI programs
 /// receive it as the variable `HTTP_PROXY`, which libraries use to choose a proxy.
@@ -115,10 +133,9 @@ fn join_cookies(headers: &mut HeaderMap) {
 pub fn is_reserved_header(name: &HeaderName) -> bool {
     let text = name.as_str();
     HOP_BY_HOP.contains(name)
-        || PROXIES_SAY.contains(name)
+        || is_of_a_proxy(text)
         || is_ours(text)
         || text.contains('_')
-        || text.starts_with("x-forwarded-")
         || rewrite::is_of_fission(text)
 }
 
@@ -130,12 +147,7 @@ fn is_ours(name: &str) -> bool {
 /// CGI and WSGI map a name with `_` to the same variable as one with `-`, which would bypass every
 /// other check here.
 fn drop_forged(headers: &mut HeaderMap, trusted: bool) {
-    drop_all(headers, |name| is_ours(name) || name.contains('_') || (!trusted && name.starts_with("x-forwarded-")));
-    if !trusted {
-        for name in PROXIES_SAY {
-            headers.remove(name);
-        }
-    }
+    drop_all(headers, |name| is_ours(name) || name.contains('_') || (!trusted && is_of_a_proxy(name)));
 }
 
 fn drop_all(headers: &mut HeaderMap, is_bad: impl Fn(&str) -> bool) {
@@ -216,6 +228,10 @@ mod tests {
             ("x-original-url", "/admin"),
             ("x-rewrite-url", "/admin"),
             ("true-client-ip", "1.1.1.1"),
+            ("cf-connecting-ip", "1.1.1.1"),
+            ("fastly-client-ip", "1.1.1.1"),
+            ("x-forwarded", "for=1.1.1.1"),
+            ("x-url-scheme", "https"),
             ("x_forwarded_for", "1.1.1.1"),
             ("x-forwarded_for", "1.1.1.1"),
             ("milepost_execution", "forged"),
@@ -252,9 +268,11 @@ mod tests {
             ("x-forwarded-proto", "https"),
             ("x-real-ip", "1.1.1.1"),
             ("x-forwarded-port", "443"),
+            ("cf-connecting-ip", "1.1.1.1"),
             ("x_real_ip", "6.6.6.6"),
         ];
         let expected = [
+            "cf-connecting-ip: 1.1.1.1",
             "host: shop.localhost:8080",
             "x-forwarded-for: 1.1.1.1, 2.2.2.2, 192.0.2.1",
             "x-forwarded-host: example.com",

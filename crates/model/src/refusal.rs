@@ -100,6 +100,8 @@ pub enum Class {
     /// Too many requests, or too many at once; the client may retry later.
     TooMany,
     Unavailable,
+    /// The server's disk is almost full.
+    NoDiskSpace,
     Internal,
     /// A function failed to respond properly.
     Upstream,
@@ -125,6 +127,7 @@ impl Class {
             Self::Upstream => 502,
             Self::Unavailable => 503,
             Self::UpstreamTimeout => 504,
+            Self::NoDiskSpace => 507,
         }
     }
 }
@@ -191,6 +194,7 @@ codes! {
     ReleaseExpired => "release_expired", Gone;
     VersionDeleted => "version_deleted", Gone;
     PlanLimit => "plan_limit", Limit;
+    NoDiskSpace => "no_disk_space", NoDiskSpace;
     QueueFull => "queue_full", TooMany;
     TooManyRunning => "too_many_running", TooMany;
     RateLimited => "rate_limited", TooMany;

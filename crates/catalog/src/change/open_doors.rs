@@ -12,8 +12,9 @@ use crate::tables::releases::{self, ReleaseRow};
 use crate::tables::{contents, units, versions};
 use crate::work::Work;
 
-/// Returns a warning for each function that became stricter but that active releases older than
-/// `new` still serve with the old permission. `live_stays` says that live does not move to `new`.
+/// Returns a warning for each function that became stricter, and each looser permission with which
+/// active releases older than `new` still serve it. `live_stays` says that live does not move to
+/// `new`.
 pub(super) async fn warnings(
     work: &mut Work<'_>,
     outcomes: &[UnitOutcome],
@@ -25,7 +26,7 @@ pub(super) async fn warnings(
     for outcome in updated.filter(|unit| unit.reasons.iter().any(is_permission)) {
         let Some(unit) = units::find(work.tx, work.app.id, outcome.kind, &outcome.name).await? else { continue };
         let Some(now) = permission(work, unit.current_version_id).await? else { continue };
-        let (mut served, mut loosest) = (Vec::new(), now);
+        let mut served: [Vec<ServedBy>; 2] = Default::default();
         for (version, release) in releases::names_by_version(work.tx, work.app.id, unit.id).await? {
             let Some(then) = permission(work, Some(version)).await? else { continue };
             if release == new.name || openness(then) <= openness(now) {
@@ -35,16 +36,13 @@ pub(super) async fn warnings(
             let routes = contents::routes_at(work.tx, work.app.id, row.app_seq).await?;
             if routes.iter().any(|route| route.target.function == outcome.name) {
                 let live = live_stays && work.app.live_release_id == Some(row.id);
-                served.push(ServedBy { release, live });
-                loosest = if openness(then) > openness(loosest) { then } else { loosest };
+                served[usize::from(then == FunctionPermission::Public)].push(ServedBy { release, live });
             }
         }
-        if !served.is_empty() {
-            found.push(Warning::StillServed {
-                function: outcome.name.to_string(),
-                without_token: loosest == FunctionPermission::Public,
-                releases: served,
-            });
+        for (without_token, releases) in [false, true].into_iter().zip(served).rev() {
+            if !releases.is_empty() {
+                found.push(Warning::StillServed { function: outcome.name.to_string(), without_token, releases });
+            }
         }
     }
     Ok(found)

@@ -1,6 +1,12 @@
 //! Untrusted text: output of functions and builds, responses of servers, file names.
 
-/// Escapes control characters, which could move the cursor of a terminal, change its title or fill
+/// Whether a character acts on the terminal instead of being shown: control characters, and those
+/// that reverse the order of what follows, so that it reads as something else.
+pub fn is_active(letter: char) -> bool {
+    letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Escapes active characters, which could move the cursor of a terminal, change its title or fill
 /// its clipboard. Also applied to output into a pipe, which may end in a terminal. Newlines and
 /// tabs stay.
 pub fn harmless(text: &str) -> String {
@@ -11,20 +17,20 @@ pub fn harmless(text: &str) -> String {
             '\n' | '\t' => shown.push(letter),
             // A CRLF line ending.
             '\r' if matches!(letters.peek(), Some('\n') | None) => {}
-            letter if letter.is_control() => shown.extend(letter.escape_default()),
+            letter if is_active(letter) => shown.extend(letter.escape_default()),
             letter => shown.push(letter),
         }
     }
     shown
 }
 
-/// Escapes DEL and the C1 control characters in JSON: serializers leave them as they are, and some
-/// terminals act on them.
+/// Escapes DEL, the C1 control characters and reversed text in JSON: serializers leave them as they
+/// are, and terminals act on them.
 pub fn harmless_json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for letter in json.chars() {
         match letter {
-            '\u{7f}'..='\u{9f}' => shown.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            '\u{7f}'.. if is_active(letter) => shown.push_str(&format!("\\u{:04x}", u32::from(letter))),
             letter => shown.push(letter),
         }
     }
@@ -76,7 +82,8 @@ mod tests {
     fn escapes_terminal_control_characters() {
         assert_eq!(harmless("a\x1b]0;x\x07b\tc\r\nd\u{9b}2J\r"), "a\\u{1b}]0;x\\u{7}b\tc\nd\\u{9b}2J");
         assert_eq!(harmless("over\rwritten"), "over\\rwritten");
-        assert_eq!(harmless_json("\"a\u{9b}\u{7f}é\""), "\"a\\u009b\\u007fé\"");
+        assert_eq!(harmless("file\u{202e}gnp.exe \u{2066}"), "file\\u{202e}gnp.exe \\u{2066}");
+        assert_eq!(harmless_json("\"a\u{9b}\u{7f}é\u{202e}\""), "\"a\\u009b\\u007fé\\u202e\"");
     }
 
     #[test]

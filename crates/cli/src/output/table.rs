@@ -2,18 +2,20 @@
 
 use comfy_table::{ContentArrangement, Table as Comfy, presets};
 
+use super::foreign::is_active;
+
 pub struct Table {
     inner: Comfy,
     empty: String,
 }
 
-/// Escapes all control characters: messages and file names are untrusted text.
+/// Escapes all active characters: messages and file names are untrusted text.
 pub fn printable(text: &str) -> String {
-    if !text.contains(char::is_control) {
+    if !text.contains(is_active) {
         return text.to_owned();
     }
     text.chars()
-        .map(|letter| if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() })
+        .map(|letter| if is_active(letter) { letter.escape_default().to_string() } else { letter.to_string() })
         .collect()
 }
 

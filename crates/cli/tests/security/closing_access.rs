@@ -16,6 +16,7 @@ fn a_tighter_permission_names_the_older_releases_that_stay_open() {
     assert!(warnings.contains(&format!("1 older release still serves it without a token: {release}")), "{warnings}");
     assert!(warnings.contains("milepost release expire"), "{warnings}");
     assert!(!warnings.contains("(live)"), "live has moved: {warnings}");
+    let with_token = said["release"]["id"].as_str().unwrap().to_owned();
     // By hand too. What is expired is not warned of.
     stage.world.ok(&format!("release expire {release}"));
     let said = stage.world.run("function version update --name admin --permission internal");
@@ -25,5 +26,11 @@ fn a_tighter_permission_names_the_older_releases_that_stay_open() {
     stage.world.ok("function version update --name admin --permission public");
     let live = stage.world.json("release live live")["release"]["id"].as_str().unwrap().to_owned();
     let said = stage.world.run("function version update --name admin --permission internal");
-    assert!(said.stderr.contains(&format!("{live} (live)")), "{}", said.snapshot());
+    for still in [
+        format!("1 older release still serves it without a token: {live} (live);"),
+        format!("1 older release still serves it to callers with a token: {with_token};"),
+    ] {
+        assert!(said.stderr.contains(&still), "{still}: {}", said.snapshot());
+    }
+    assert!(said.stderr.contains("`milepost release expire RELEASE`"), "{}", said.snapshot());
 }

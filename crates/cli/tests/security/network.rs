@@ -1,4 +1,4 @@
-//! What functions and builds reach, in a network namespace that has the addresses of every metadata service.
+//! What functions, builds and the server reach, in a network namespace with addresses of its own.
 
 use std::io::{BufRead, BufReader};
 use std::net::IpAddr;
@@ -118,5 +118,27 @@ fn neither_functions_nor_builds_reach_metadata_addresses_or_the_servers_doors() 
             "a build at {target}, not {outcome}:\n{}",
             built.stderr
         );
+    }
+}
+
+/// From the machine itself, an own address reaches ports that its firewall closes to others.
+#[test]
+fn deployers_cannot_install_from_public_addresses_of_the_server_itself() {
+    let Some(network) = Network::with(&["1.2.3.4".parse().unwrap(), "2606:4700::4".parse().unwrap()]) else {
+        println!("skipped: root, unshare (of util-linux) and ip (of iproute2) are needed");
+        return;
+    };
+    let mut env = CliEnv::new();
+    env.wrap(&["nsenter", "--net", "--target", &network.0.id().to_string()]);
+    let mut world = World::in_env(env, &[]);
+    world.ok("app create mine");
+    let deployer = world.json("token create ci --role deployer --only mine")["token"].as_str().unwrap().to_owned();
+    let admin = world.run("install --channel http://1.2.3.4:1/shop/stable --app mine");
+    assert!(!admin.stderr.contains("may not install from"), "{}", admin.stderr);
+    world.env.set("MILEPOST_TOKEN", &deployer);
+    world.env.set("MILEPOST_SERVER", world.server.api());
+    for host in ["1.2.3.4:1", "[2606:4700::4]:1"] {
+        let refused = world.run(&format!("install --channel http://{host}/shop/stable --app mine"));
+        assert!(refused.stderr.contains("may not install from"), "{host}: {}", refused.stderr);
     }
 }

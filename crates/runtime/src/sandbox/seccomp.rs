@@ -56,12 +56,17 @@ const REFUSED: &[i64] = &[
     libc::SYS_userfaultfd,
     libc::SYS_vhangup,
     LISTMOUNT,
+    LISTNS,
+    OPEN_TREE_ATTR,
     STATMOUNT,
 ];
 
 /// The same on all architectures, but missing in some C libraries.
 const STATMOUNT: i64 = 457;
 const LISTMOUNT: i64 = 458;
+const OPEN_TREE_ATTR: i64 = 467;
+const FILE_SETATTR: i64 = 469;
+const LISTNS: i64 = 470;
 
 /// The socket families that a worker may open. The kernel has some forty more, most of them rarely
 /// audited.
@@ -175,6 +180,8 @@ fn unwritten_room() -> Result<Rules, seccompiler::BackendError> {
         TAKE_ROOM.iter().map(|request| SeccompRule::new(vec![is(*request)?])).collect::<Result<Vec<_>, _>>()?;
     Ok(BTreeMap::from([
         (libc::SYS_fallocate, Vec::new()),
+        // Does what `FS_IOC_FSSETXATTR` does.
+        (FILE_SETATTR, Vec::new()),
         #[cfg(target_arch = "x86_64")]
         (IOCTL_X32, requests.clone()),
         (libc::SYS_ioctl, requests),

@@ -34,14 +34,14 @@ print(len(socket.socketpair()))"
 #[tokio::test]
 async fn refuses_calls_that_change_personality_or_list_mounts() {
     let place = Place::new();
-    // quotactl_fd, statmount, listmount, memfd_secret. Then personality: query, change, set to the
-    // same.
+    // quotactl_fd, statmount, listmount, open_tree_attr, listns, memfd_secret. Then personality:
+    // query, change, set to the same.
     let code = format!(
         "{CALL}
-print(*(call(*args) for args in [(443, 0, 0, 0, 0), (457, 0, 0, 0, 0), (458, 0, 0, 0, 0), (447, 0)]))
+print(*(call(*args) for args in [(443, 0, 0, 0, 0), (457, 0, 0, 0, 0), (458, 0, 0, 0, 0), (467, 0, 0, 0, 0, 0), (470, 0, 0, 0, 0), (447, 0)]))
 print(*(call(135, ctypes.c_ulong(to)) for to in [0xffffffff, 0x0040000, 0]))"
     );
-    assert_eq!(place.says(&code).await, "EPERM EPERM EPERM ENOSYS\nallowed EPERM allowed");
+    assert_eq!(place.says(&code).await, "EPERM EPERM EPERM EPERM EPERM ENOSYS\nallowed EPERM allowed");
 }
 
 #[tokio::test]

@@ -59,7 +59,7 @@ impl From<ApiError> for Problem {
         let refusal = error.0;
         let transient = matches!(
             refusal.code.class(),
-            Class::Unavailable | Class::Internal | Class::Upstream | Class::UpstreamTimeout
+            Class::Unavailable | Class::NoDiskSpace | Class::Internal | Class::Upstream | Class::UpstreamTimeout
         ) || refusal.code == Code::InstallBusy;
         let mut message = refusal.message.trim_end_matches('.').to_owned();
         if !refusal.blockers.is_empty() {

@@ -45,7 +45,8 @@ pub(crate) async fn channels_put(
 }
 
 async fn store(state: &Shared, file: &ChannelFile, digest: Digest, body: Body) -> ApiResult<Response> {
-    let bytes = while_it_moves(body).map_err(BlobError::Interrupted).boxed();
+    // Channels are stored next to the packs.
+    let bytes = state.content.blobs.leaving_room(while_it_moves(body).map_err(BlobError::Interrupted).boxed());
     state.content.channels.store(&file.name, bytes, digest, MAX_ARTIFACT_BYTES).await?;
     Ok(StatusCode::CREATED.into_response())
 }
