@@ -52,8 +52,9 @@ async fn a_deploy_that_does_not_load_fails_and_users_keep_what_they_have() {
     let state = (&newest["check"]["state"], &newest["latest"], &newest["live"], &newest["state"]);
     assert_eq!(state, (&"failed".into(), &false.into(), &false.into(), &"active".into()), "{newest}");
     // Nothing changed since, and it is still not what users get.
-    let again = stage.world.run("deploy");
+    let again = stage.world.run("deploy --quiet");
     assert_eq!(again.status, Some(1), "{}", again.snapshot());
+    assert!(again.stderr.contains("hello version 2 does not load"), "{}", again.snapshot());
     // A change of something else does not bring it along.
     let config = stage.world.run("config set a=1");
     assert_eq!(config.status, Some(1), "{}", config.snapshot());

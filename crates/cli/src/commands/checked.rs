@@ -27,7 +27,7 @@ pub async fn tell(context: &Context<'_>, check: &ReleaseCheck, release: Option<&
         CheckState::None | CheckState::Passed | CheckState::Skipped => return Ok(()),
     }
     for line in lines(check) {
-        context.ui.say(&line);
+        context.ui.explain(&line);
     }
     // Best effort: it only adds detail to the message.
     let live = context.client.live_get(&context.app).await.ok().and_then(|live| live.release);

@@ -1,7 +1,7 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use milepost_declared::manifest::{self, FILE_NAME};
+use milepost_declared::manifest::{self, FILE_NAME, Unrecognised};
 use milepost_model::AppName;
 
 use crate::failure::{Failure, Result};
@@ -12,9 +12,9 @@ const PROGRAM: &str = "def main(request):\n    return \"hello, world\\n\"\n";
 
 /// Write a starter milepost.yaml
 ///
-/// Recognises Flask, FastAPI, Django, Express, Fastify and Vite, programs in `main.py` or
-/// `index.js`, and folders of web pages. In an empty folder it also writes an example function.
-/// The app is named after the folder, or as `--app` says. Existing files are not changed.
+/// Recognises Flask, FastAPI, Django, Express, Fastify, Koa, Hono, Nest, Vite and Astro, programs in
+/// `main.py` or `index.js`, and folders of web pages. In an empty folder it also writes an example
+/// function. The app is named after the folder, or as `--app` says. Existing files are not changed.
 #[derive(Debug, Args)]
 pub struct InitArgs {
     /// The folder of the project; created if it does not exist
@@ -29,6 +29,7 @@ pub fn run(ui: &Ui, args: &InitArgs, app: Option<&AppName>) -> Result<()> {
             .hint(format!("deploy it with `milepost up {}`", args.dir.display())));
     }
     if manifest::starter(&args.dir).is_none() {
+        refuse_unrecognised(&args.dir)?;
         write_told(ui, &args.dir.join("main.py"), PROGRAM)?;
     }
     let starter = manifest::starter(&args.dir).ok_or_else(|| Failure::new("found no program or page to deploy"))?;
@@ -45,4 +46,20 @@ pub fn run(ui: &Ui, args: &InitArgs, app: Option<&AppName>) -> Result<()> {
     }
     ui.say(&format!("Try it with `milepost up {} --watch`.", args.dir.display()));
     Ok(())
+}
+
+/// The example function is for an empty folder only: in a project of another kind it would be in
+/// the way.
+fn refuse_unrecognised(dir: &Path) -> Result<()> {
+    const BY_HAND: &str = "run `milepost init` in the folder of a program or a site, or write a `milepost.yaml`: \
+                           `docs/deploy.md` shows one";
+    let (what, next) = match manifest::unrecognised(dir) {
+        Unrecognised::Empty => return Ok(()),
+        Unrecognised::RendersPages(framework) => (
+            format!("{framework} renders pages with a server of its own, which cannot run here"),
+            "let it build static pages, and declare their folder under `static:` of a `milepost.yaml`",
+        ),
+        Unrecognised::Unknown => (format!("found no program or page to deploy in `{}`", dir.display()), BY_HAND),
+    };
+    Err(Failure::new(what).hint(next))
 }

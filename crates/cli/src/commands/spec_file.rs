@@ -35,6 +35,21 @@ impl SpecFileArgs {
         self.spec || self.dry
     }
 
+    /// Returns the environment of a package that the folder declares.
+    pub fn environment_of(&self, package: &str) -> Result<String> {
+        let declared = fission::look_at_folder(&self.specdir).ok().map(|(declared, _)| declared);
+        let units = declared.iter().flat_map(|declared| &declared.units);
+        let found = units.filter(|unit| unit.put.name.as_str() == package).find_map(|unit| match &unit.put.unit {
+            UnitPut::Package(put) => Some(put.environment.as_ref()?.name.to_string()),
+            _ => None,
+        });
+        found.ok_or_else(|| {
+            let folder = self.specdir.display();
+            Failure::usage(format!("package `{package}` is not declared in `{folder}`, so its environment is unknown"))
+                .hint("create it first with `milepost package create --spec`, or add `--env`")
+        })
+    }
+
     /// Returns the file patterns of a package's archives, relative to the parent of the specs
     /// folder.
     pub fn archives(&self, code: &CodeArgs) -> Result<Archives> {

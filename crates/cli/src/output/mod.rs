@@ -107,6 +107,11 @@ impl Ui {
         }
     }
 
+    /// Prints the details of the error that follows, also with `--quiet`.
+    pub fn explain(&self, text: &str) {
+        eprintln!("{}", harmless(text));
+    }
+
     pub fn warn(&self, text: &str) {
         eprintln!("{} {}", self.paint("Warning:", "33"), harmless(text));
     }

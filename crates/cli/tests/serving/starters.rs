@@ -130,6 +130,38 @@ async fn a_factory_of_a_flask_application_is_recognised() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_application_of_a_wsgi_module_or_a_procfile_is_recognised() {
+    let shop = "from flask import Flask\n\ndef create_app(name):\n    app = Flask(__name__)\n    app.route('/')(lambda: 'made for ' + \
+                name)\n    return app\n\ndef default():\n    return create_app('all')\n";
+    let wsgi = "from shop import create_app\n\napp = create_app('production')\n";
+    let files = [("shop/__init__.py", shop), ("wsgi.py", wsgi), ("requirements.txt", "flask\n")];
+    let (stage, _wheels) = served(&[("flask", "flask/__init__.py", FLASK)], &files);
+    assert_eq!(told(&answers(&stage, &["/"]).await), [(200, "made for production")]);
+    for (file, text) in [
+        ("shop/__init__.py", shop),
+        ("Procfile", "release: true\nweb: gunicorn -b 0.0.0.0:$PORT -w 2 'shop:default()'\n"),
+        ("requirements.txt", "flask\n"),
+    ] {
+        stage.world.env.write_file(&format!("heroku/{file}"), text);
+    }
+    stage.world.ok("init heroku");
+    stage.world.ok("deploy heroku");
+    let answer = get(&stage.client, &stage.url("/"), "heroku").await.unwrap();
+    assert_eq!((answer.status, answer.body.as_str()), (200, "made for all"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dependencies_of_pyproject_are_installed() {
+    let app =
+        "import fastapi, extra\n\napi = fastapi.FastAPI()\n\n@api.get('/')\nasync def root():\n    return extra.TEXT\n";
+    let project = "[project]\nname = 'site'\ndependencies = ['fastapi>=1.0', 'extra==1.0']\n";
+    let wheels =
+        [("fastapi", "fastapi/__init__.py", FASTAPI), ("extra", "extra/__init__.py", "TEXT = 'of pyproject'\n")];
+    let (stage, _wheels) = served(&wheels, &[("main.py", app), ("pyproject.toml", project)]);
+    assert_eq!(told(&answers(&stage, &["/"]).await), [(200, "of pyproject")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_fastapi_application_is_recognised() {
     let app =
         "import fastapi\n\napi = fastapi.FastAPI()\n\n@api.get('/items/all')\nasync def items():\n    return 'items'\n";
@@ -171,6 +203,17 @@ async fn an_express_application_is_recognised() {
     let (stage, _wheels) = served(&[], &files);
     let found = answers(&stage, &["/deep/page", "/"]).await;
     assert_eq!(told(&found), [(200, "express"), (404, "nothing here")]);
+
+    // Written in TypeScript: the program is made by the build.
+    let built = r#"{"name":"typed","scripts":{"build":"mkdir dist && cp src/index.ts dist/index.js","start":"node dist/index"},
+        "dependencies":{"express":"file:./vendor/express"}}"#;
+    for (file, text) in [("package.json", built), ("src/index.ts", server), files[3], files[4]] {
+        stage.world.env.write_file(&format!("typed/{file}"), text);
+    }
+    stage.world.ok("init typed");
+    stage.world.ok("deploy typed");
+    let answer = get(&stage.client, &stage.url("/deep/page"), "typed").await.unwrap();
+    assert_eq!((answer.status, answer.body.as_str()), (200, "express"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -209,7 +252,19 @@ async fn a_vite_project_and_plain_folders_are_recognised() {
         assert_eq!((answer.status, answer.body.as_str()), (200, body), "{path}");
     }
     type Files = &'static [(&'static str, &'static str)];
-    let plain: [(&str, Files, &str, (u16, &str)); 9] = [
+    let plain: [(&str, Files, &str, (u16, &str)); 10] = [
+        (
+            "server",
+            &[
+                ("package.json", r#"{"main":"serve.js"}"#),
+                (
+                    "serve.js",
+                    "require('http').createServer((req, res) => res.end('at ' + req.url)).listen(process.env.PORT || 3000)\n",
+                ),
+            ],
+            "/deep/page",
+            (200, "at /deep/page"),
+        ),
         (
             "script",
             &[("index.html", "a page"), ("main.js", "document.title = 'a script of the page'\n")],
@@ -273,4 +328,23 @@ fn init_takes_the_name_of_the_app_from_its_option() {
     let refused = env.run(&["init", "other", "--app", "Shop!"]);
     assert_eq!(refused.status, Some(2), "{}", refused.snapshot());
     assert!(!env.work_dir().join("other").exists(), "a refused name leaves nothing");
+}
+
+#[test]
+fn init_writes_no_example_into_a_project_of_another_kind() {
+    let env = CliEnv::new();
+    env.write_file("next/package.json", r#"{"dependencies":{"next":"^15"}}"#);
+    env.write_file("next/public/index.html", "");
+    env.write_file("kit/package.json", r#"{"devDependencies":{"@sveltejs/kit":"^2","vite":"^7"}}"#);
+    env.write_file("go/main.go", "package main\n");
+    for (folder, words) in [("next", "Next.js renders"), ("kit", "SvelteKit renders"), ("go", "no program or page")] {
+        let refused = env.run(&["init", folder]);
+        assert_eq!(refused.status, Some(1), "{}", refused.snapshot());
+        assert!(refused.stderr.contains(words), "{}", refused.snapshot());
+        for made in ["main.py", "milepost.yaml"] {
+            assert!(!env.work_dir().join(folder).join(made).exists(), "{folder}/{made}");
+        }
+    }
+    env.write_file("fresh/README.md", "to do\n");
+    env.run(&["init", "fresh"]).success();
 }

@@ -95,6 +95,24 @@ fn specs_are_written_without_a_server_and_only_once() {
 }
 
 #[test]
+fn a_function_of_a_declared_package_is_in_its_environment() {
+    let project = Project::new(&[]);
+    started(&project);
+    for line in [
+        "env create --spec --name py --image fission/python-env",
+        "package create --spec --name shared --sourcearchive hello --buildcmd ./build.sh --env py",
+        "fn create --spec --name hello --pkg shared --entrypoint hello.main",
+    ] {
+        project.stage.world.ok(line);
+    }
+    project.apply("from specs");
+    assert_eq!(project.json("function get hello")["spec"]["environment"]["name"], "py");
+    let unknown = project.run("fn create --spec --name other --pkg nosuch --entrypoint hello.main");
+    assert_eq!(unknown.status, Some(2), "{}", unknown.snapshot());
+    assert!(unknown.stderr.contains("package `nosuch` is not declared in `specs`"), "{}", unknown.snapshot());
+}
+
+#[test]
 fn what_a_spec_cannot_express_is_refused() {
     let project = Project::new(&[]);
     started(&project);

@@ -29,7 +29,7 @@ use super::yaml::{Content, Documents, Fields, Key, Node, Things, quoted, text};
 use super::{Declared, DeclaredUnit, Place, Pointer, Problem, Reference, Unread};
 
 pub use advice::app_name;
-pub use recognise::starter;
+pub use recognise::{Unrecognised, starter, unrecognised};
 pub use version::version_of;
 
 pub const FILE_NAME: &str = "milepost.yaml";

@@ -5,7 +5,7 @@ mod python;
 
 use std::path::Path;
 
-use super::app_name;
+use super::{FILE_NAME, app_name};
 
 /// The files that `milepost init` writes.
 #[derive(Debug)]
@@ -30,6 +30,25 @@ struct Program {
     notes: Vec<String>,
 }
 
+/// Why no manifest can be suggested for a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unrecognised {
+    /// Nothing but files about the project.
+    Empty,
+    /// The framework of this name renders pages with a server of its own.
+    RendersPages(&'static str),
+    Unknown,
+}
+
+/// Explains why [`starter`] found nothing.
+pub fn unrecognised(folder: &Path) -> Unrecognised {
+    match node::renders_pages(folder) {
+        Some(framework) => Unrecognised::RendersPages(framework),
+        None if is_alone(folder, FILE_NAME) => Unrecognised::Empty,
+        None => Unrecognised::Unknown,
+    }
+}
+
 /// Suggests a manifest for a known framework, a plain program or a static site.
 pub fn starter(folder: &Path) -> Option<Starter> {
     let name = app_name(folder);
@@ -38,6 +57,9 @@ pub fn starter(folder: &Path) -> Option<Starter> {
     }
     if let Some(program) = node::program(folder).or_else(|| python::program(folder)) {
         return Some(program.starter(&name));
+    }
+    if node::renders_pages(folder).is_some() {
+        return None;
     }
     let page =
         ["public", "dist", "build", "."].into_iter().find(|place| folder.join(place).join("index.html").is_file())?;
@@ -75,7 +97,7 @@ fn text(folder: &Path, name: &str) -> Option<String> {
 /// Whether the function can be this file alone, because there is nothing beside it to load. Hidden
 /// files, the manifest and files about the project do not count.
 fn is_alone(folder: &Path, file: &str) -> bool {
-    const ABOUT: [&str; 5] = ["milepost.yaml", "README.md", "README", "LICENSE", "CHANGELOG.md"];
+    const ABOUT: [&str; 5] = [FILE_NAME, "README.md", "README", "LICENSE", "CHANGELOG.md"];
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
     entries.flatten().all(|entry| {
         let name = entry.file_name();

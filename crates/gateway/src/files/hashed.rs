@@ -168,11 +168,12 @@ fn short(stem: &str, bare: bool, is_script: bool) -> Look {
     } else {
         Look::Possible
     };
-    // Names of images vary more than those of scripts.
+    // Names of images vary more than those of scripts: `scan-macOS13x`, `badge-iOSphone`.
+    let least = if digit { 4 } else { 3 };
     match look {
         look if is_script => look,
         Look::Hashed => Look::Possible,
-        Look::Possible if digit && changes(token) >= 4 => Look::Possible,
+        Look::Possible if changes(token) >= least => Look::Possible,
         _ => Look::Ordinary,
     }
 }
@@ -358,13 +359,16 @@ mod tests {
             "assets/index-DsBhw8EC.js",
             "assets/index-BUBLEmxS.css",
             "assets/logo-Cv4Lw_2x.svg",
+            "assets/hero-CLDdwZDr.png",
             "assets/logo-BrandNew.png",
+            "assets/scan-macOS13x.png",
+            "assets/badge-iOSphone.png",
             "assets/widget-BrandNew.js",
             "assets/user-settings.js",
             "other/index-BUBLEmxS.css",
             "index.html",
         ];
-        assert_eq!(of(&vite), vite[..3]);
+        assert_eq!(of(&vite), vite[..4]);
         // Two possible hashes, and no other script.
         assert_eq!(of(&["assets/index-BUBLEmxS.css", "assets/index-CqRDxmVE.js"]).len(), 2);
         assert!(of(&["js/a-OpenAPIs.js", "js/b-settings.js", "js/c.js"]).is_empty());

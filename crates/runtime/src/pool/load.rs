@@ -21,7 +21,7 @@ impl<E: Executor> Pool<E> {
             // Dropping the lease passes the unused slot to the next call.
             Ok(Ok(())) => return Ok(()),
             Ok(Err(reason)) => reason,
-            Err(_) => format!("it accepted no connection within {} s", bound.as_secs_f64()),
+            Err(_) => format!("it accepted no connection on the socket that it got within {} s", bound.as_secs_f64()),
         };
         if let Some((_, home)) = lease.into_parts() {
             home.broken(StopReason::Broken);

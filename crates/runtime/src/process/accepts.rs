@@ -21,7 +21,7 @@ pub(super) async fn accepted(worker: &Arc<Worker>) -> Result<(), String> {
     let mut backoff = BACKOFF;
     loop {
         tokio::select! {
-            how = worker.ended() => return Err(format!("its process ended before it accepted a connection ({how})")),
+            how = worker.ended() => return Err(format!("its process ended before it accepted a connection on file descriptor 3 ({how})")),
             () = tokio::time::sleep(backoff.next_delay()) => {}
         }
         match tokio::fs::read_to_string(TABLE).await {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -195,7 +196,7 @@ impl Executor for ProcessExecutor {
         let package = async { package.await.map_err(|error| StartError::unfetched(error.to_string())) };
         if function.runtime == Runtime::Binary && function.interpreter != STDIO {
             let package = package.await?;
-            let program = binary(&function.entrypoint, &package.folder)?;
+            let program = server(&function.entrypoint, &package.folder)?;
             return Ok(Prepared::Binary { package, program });
         }
         let interpreter = async {
@@ -267,7 +268,17 @@ fn worker_of(function: &Function) -> (Runtime, String) {
     }
 }
 
-/// The executable's path in its package.
+/// The path of a server in its package. The file must be executable, because it is run directly.
+fn server(entrypoint: &str, folder: &Path) -> Result<String, StartError> {
+    let program = binary(entrypoint, folder)?;
+    let mode = folder.join(&program).metadata().map(|found| found.permissions().mode());
+    if mode.is_ok_and(|mode| mode & 0o111 == 0) {
+        return Err(StartError::new(format!("the file `{program}` is not executable: run `chmod +x` on it")));
+    }
+    Ok(program)
+}
+
+/// The path of a program in its package.
 fn binary(entrypoint: &str, folder: &Path) -> Result<String, StartError> {
     let program = if entrypoint.is_empty() { BINARY } else { entrypoint };
     let inside = Path::new(program).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));

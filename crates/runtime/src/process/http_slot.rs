@@ -80,7 +80,7 @@ impl HttpSlot {
     pub async fn ready(&self) -> Result<(), String> {
         let Ok(_connection) = self.connect().await else {
             let how = self.worker.how_it_ended().await;
-            return Err(format!("its process ended before it accepted a connection ({how})"));
+            return Err(format!("its process ended before it accepted a connection on file descriptor 3 ({how})"));
         };
         accepts::accepted(&self.worker).await
     }

@@ -5,7 +5,6 @@
 //! milliseconds, so answers are cached for the life of the process.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -73,9 +72,9 @@ pub(super) fn find_among(
         return Err(InterpreterError::NotAVersion { runtime, asked });
     }
     let found = all(runtime, asked)?;
+    let least = kind(runtime)?.least;
     let mut rejected = None;
     for best in found.iter().filter(|one| is_version(&one.version, asked)) {
-        let least = kind(runtime)?.least;
         if numbers(&best.version).as_slice() < least {
             let least = least.iter().map(u32::to_string).collect::<Vec<_>>().join(".");
             return Err(rejected.unwrap_or(InterpreterError::TooOld { runtime, found: best.version.clone(), least }));
@@ -91,14 +90,17 @@ pub(super) fn find_among(
     if found.is_empty() {
         return Err(InterpreterError::None { runtime });
     }
-    let mut list = String::new();
     // Includes versions that a version manager has installed but not selected: they can be
     // requested.
-    for one in all(runtime, EVERY)?.iter() {
-        let divider = if list.is_empty() { "" } else { ", " };
-        let _ = write!(list, "{divider}{} ({})", one.version, one.program.display());
-    }
-    Err(InterpreterError::NotThatVersion { runtime, asked: asked.to_owned(), found: list })
+    let found = listed(&all(runtime, EVERY)?, least);
+    Err(InterpreterError::NotThatVersion { runtime, asked: asked.to_owned(), found })
+}
+
+/// The versions that can be requested.
+fn listed(installed: &[Interpreter], least: &[u32]) -> String {
+    let supported: Vec<_> = installed.iter().filter(|one| numbers(&one.version).as_slice() >= least).collect();
+    let lines = supported.iter().map(|one| format!("{} ({})", one.version, one.program.display()));
+    if supported.is_empty() { "no supported version".to_owned() } else { lines.collect::<Vec<_>>().join(", ") }
 }
 
 /// Name and version of the package installer of an interpreter, or `None` if it is missing. Blocks
@@ -323,6 +325,17 @@ fn numbers(version: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_only_versions_that_can_be_requested() {
+        let installed = ["3.12.1", "3.9.18", "3.8.18", "3.6.15"].map(|version| Interpreter {
+            program: PathBuf::from("/usr/bin/python"),
+            version: version.to_owned(),
+            readable: Vec::new(),
+        });
+        assert_eq!(listed(&installed, PYTHON.least), "3.12.1 (/usr/bin/python), 3.9.18 (/usr/bin/python)");
+        assert_eq!(listed(&installed[2..], PYTHON.least), "no supported version");
+    }
 
     #[test]
     fn matches_version_prefixes_at_dots() {

@@ -1,6 +1,7 @@
 //! Every way in which a function can misbehave. Each fails only its own request, with a clear error
 //! that is logged under the request id.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -206,6 +207,12 @@ async fn reports_why_a_binary_cannot_run() {
     let function = place.function(kind, &[("main", b"")], |function| function.entrypoint = "bin/server".to_owned());
     let error = place.call(&function, "r2").await.err().expect("a failure");
     assert!(error.to_string().contains("the package has no file `bin/server` to run"), "{error}");
+    let function =
+        place.function(kind, &[("server", b"#!/bin/sh\n")], |function| function.entrypoint = "server".to_owned());
+    let file = place.folder.path().join("package-2/server");
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o644)).expect("close a file");
+    let error = place.call(&function, "r3").await.err().expect("a failure");
+    assert!(error.to_string().contains("`server` is not executable: run `chmod +x` on it"), "{error}");
     place.stop().await;
 }
 

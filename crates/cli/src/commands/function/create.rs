@@ -64,13 +64,18 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
 
 /// `--spec`: writes Fission documents instead of changing the app.
 pub async fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
-    let (mut puts, _) = args.function.puts(Mode::Create).await?;
+    let mut function = args.function.clone();
+    // As in Fission, a function is in the environment of its package.
+    if let (None, Some(package)) = (&function.env, &function.pkg) {
+        function.env = Some(args.spec.environment_of(package)?);
+    }
+    let (mut puts, _) = function.puts(Mode::Create).await?;
     if let Some(route) = args.route()? {
         spec_file::say_what_a_trigger_passes(ui, false);
         // The file is named after the last unit, which is the function.
         puts.insert(0, route);
     }
     let archives = args.spec.archives(&args.function.code)?;
-    args.function.needs_environment()?;
+    function.needs_environment()?;
     spec_file::write(ui, &args.spec, &puts, &archives)
 }
