@@ -1,9 +1,9 @@
-//! `cargo xtask deps`: the licences of all dependencies and those that are there in two versions,
-//! checked against `deny.toml`.
+//! `cargo xtask deps`: checks licences and duplicate versions of all dependencies against
+//! `deny.toml`, and security advisories where possible.
 //!
-//! `cargo deny` reads the same file and checks more, but it takes longer to build than this project,
-//! and its advisories need a database from the network. This check needs neither and runs in a
-//! second. Reads `deny.toml` line by line: our lists have one entry per line.
+//! Licences and duplicates need no other program: `cargo deny` takes longer to build than this
+//! project. Advisories are checked if `cargo deny` is installed and can fetch its database. Reads
+//! `deny.toml` line by line: our lists have one entry per line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -31,8 +31,21 @@ pub fn run() -> Result<()> {
     if !findings.is_empty() {
         bail!("{} findings; deny.toml has the rules", findings.len());
     }
-    eprintln!("{} packages, with licences that are allowed and no unknown duplicates", packages.len());
-    Ok(())
+    eprintln!("{} packages with allowed licences and no unknown duplicates", packages.len());
+    advisories()
+}
+
+fn advisories() -> Result<()> {
+    let deny = |args: &[&str]| shell::cargo(&[&["deny"], args].concat());
+    if !shell::succeeds(&mut deny(&["--version"])) {
+        eprintln!("advisories not checked: `cargo install cargo-deny --locked` adds the check");
+        return Ok(());
+    }
+    if !shell::succeeds(&mut deny(&["fetch", "db"])) {
+        eprintln!("advisories not checked: could not fetch their database");
+        return Ok(());
+    }
+    shell::run(&mut deny(&["check", "advisories"]))
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,7 +119,7 @@ fn one(words: &[&str], at: &mut usize, allowed: &[String]) -> bool {
 }
 
 /// Packages in more versions than one, unless all but one of them are skipped. A skipped version
-/// that is not there any more is reported too.
+/// that is not used any more is reported too.
 fn duplicates(packages: &BTreeSet<Package>, skipped: &[String]) -> Vec<String> {
     let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for package in packages {
@@ -118,7 +131,7 @@ fn duplicates(packages: &BTreeSet<Package>, skipped: &[String]) -> Vec<String> {
         .filter(|(name, versions)| versions.iter().filter(|version| !is_skipped(name, version)).count() > 1)
         .map(|(name, versions)| {
             let versions: Vec<&str> = versions.iter().copied().collect();
-            format!("{name} is there in versions {}: `cargo tree -i {name}@VERSION` shows why", versions.join(" and "))
+            format!("{name} is used in versions {}: `cargo tree -i {name}@VERSION` shows why", versions.join(" and "))
         })
         .collect();
     for entry in skipped {
@@ -126,7 +139,7 @@ fn duplicates(packages: &BTreeSet<Package>, skipped: &[String]) -> Vec<String> {
             matches(entry, &package.name, &package.version) && versions[package.name.as_str()].len() > 1
         });
         if !twice {
-            findings.push(format!("{entry} is no duplicate any more: remove it from `skip`"));
+            findings.push(format!("{entry} is not a duplicate any more: remove it from `skip`"));
         }
     }
     findings
@@ -184,8 +197,8 @@ mod tests {
         let found = packages(&["a v1.0.0|MIT", "a v2.0.0|MIT", "b v0.1.2|MIT", "b v0.2.0|MIT", "", "c v1.0.0|MIT"]);
         let findings = duplicates(&found, &texts(&["b@0.1", "c@1"]));
         assert_eq!(findings.len(), 2, "{findings:?}");
-        assert!(findings[0].starts_with("a is there in versions 1.0.0 and 2.0.0"));
-        assert!(findings[1].starts_with("c@1 is no duplicate"));
+        assert!(findings[0].starts_with("a is used in versions 1.0.0 and 2.0.0"));
+        assert!(findings[1].starts_with("c@1 is not a duplicate"));
     }
 
     #[test]

@@ -25,7 +25,7 @@ Usage: cargo xtask COMMAND
   test [--fast] [ARG…]     run the tests; --fast is what a minute suffices for, or with -p PACKAGE what is not slow; ARGs go to the test runner
   soak [--minutes N] [--seed SEED]  run the property tests with new seeds, for 60 minutes by default
   tidy                     check what the compiler does not: sizes, crate edges, leftovers
-  deps                     check the licences of dependencies, and those in two versions
+  deps                     check dependencies: licences, duplicate versions, security advisories
   docs                     write the generated reference
   bench [PART…]            measure: static, growth, history, rate
   bench executions [OPTION…]  executions beside plain inserts; --runs 3 --seconds 4 --count 2000 --jobs 100000 --only accept,served,idle,jobs

@@ -1,6 +1,8 @@
 //! The invariants (DESIGN, section 9), checked after every step of random sequences of operations.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
+#[path = "properties/aliases.rs"]
+mod aliases;
 #[path = "properties/checked.rs"]
 mod checked;
 #[expect(dead_code, reason = "the conformance suite uses the rest")]
@@ -15,6 +17,8 @@ mod operations;
 mod published;
 #[path = "properties/refusals.rs"]
 mod refusals;
+#[path = "properties/users.rs"]
+mod users;
 #[path = "properties/world.rs"]
 mod world;
 
@@ -136,7 +140,7 @@ invariants!(
     invariant_1_versions_and_their_names_never_change,
     invariant_2_no_pointer_dangles,
     invariant_3_app_versions_are_complete_and_stay_as_they_were,
-    invariant_5_what_is_needed_is_never_removed,
+    invariant_5_referenced_blobs_are_never_swept,
     invariant_7_equal_content_is_stored_once,
     invariant_8_every_move_and_snapshot_is_in_the_event_log,
 );

@@ -59,13 +59,13 @@ impl Http {
         Self::build(deadlines, Reach::Any)
     }
 
-    /// For those who may not reach every host that this machine does.
+    /// For users who may not reach every host that this machine does.
     pub fn within(reach: Reach) -> Result<Self, ChannelError> {
         Self::build(Deadlines::default(), reach)
     }
 
     fn build(deadlines: Deadlines, reach: Reach) -> Result<Self, ChannelError> {
-        // TLS needs a provider of its primitives; a second call finds one installed, which is as good.
+        // TLS needs a crypto provider. Fails if one is installed already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = || {
             reqwest::Client::builder()

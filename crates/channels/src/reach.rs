@@ -1,5 +1,5 @@
-//! Which hosts are asked. Channels and registries are named by people who may not use this machine's network otherwise, and each
-//! answer may name further hosts.
+//! Which hosts may be contacted. Users without access to this machine's network can name channels
+//! and registries, and each response may name further hosts.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -13,22 +13,24 @@ const NOT_PUBLIC: &str = "it is none of the internet, and who installs this may 
                           it, or allow the host with `milepost serve --install-from HOST`";
 const NOT_NAMED: &str = "this server installs from other hosts only; an administrator may install from it, or allow the host with \
                          `milepost serve --install-from HOST`";
-/// Of a proxy, which looks up the names of others and may be anywhere.
+/// The variables of a proxy, which resolves names itself and may be anywhere.
 const PROXIES: [&str; 6] = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
-/// Which hosts are asked for a channel, a registry, and where these lead. Link-local and metadata addresses never are.
+/// The hosts that may be contacted for a channel or registry, and those that they refer to.
+/// Link-local and metadata addresses are never contacted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// Whoever named them may reach the network of this machine anyway.
+    /// All hosts: the user may reach the network of this machine anyway.
     #[default]
     Any,
-    /// Hosts of the internet, and these (`host` or `host:port`) wherever they are. Where there are any, channels and registries
-    /// are on these only; what they lead to, like a registry's store, may be anywhere in the internet.
+    /// Public hosts, and these (`host` or `host:port`) at any address. If the list is not empty,
+    /// channels and registries must be on it; what they refer to, such as the storage of a
+    /// registry, may be on any public host.
     Only(Arc<[String]>),
 }
 
 impl Reach {
-    /// Why a channel or a registry may not be at this address.
+    /// Returns why a channel or a registry must not be at this address.
     pub fn refuses_place(&self, url: &Url) -> Option<&'static str> {
         match self {
             Self::Only(hosts) if !hosts.is_empty() && !is_listed(hosts, url) => Some(NOT_NAMED),
@@ -36,12 +38,12 @@ impl Reach {
         }
     }
 
-    /// Whether an operator allowed this host, wherever it is.
+    /// Whether an operator allowed this host, at any address.
     pub fn lists(&self, url: &Url) -> bool {
         matches!(self, Self::Only(hosts) if is_listed(hosts, url))
     }
 
-    /// Why an address is not asked. Names are looked at by [`Resolver`], when they are looked up.
+    /// Returns why a URL must not be contacted. [`Resolver`] checks names when it resolves them.
     pub(crate) fn refuses(&self, url: &Url) -> Option<&'static str> {
         let host = bare_host(url)?;
         match host.parse::<IpAddr>() {
@@ -50,7 +52,8 @@ impl Reach {
                 Self::Only(hosts) if !is_public(address) && !is_listed(hosts, url) => Some(NOT_PUBLIC),
                 _ => None,
             },
-            // It would be looked up as a listed one, whose other ports are not for this.
+            // The resolver would treat the host as a listed one, but its other ports are not
+            // listed.
             Err(_) => match self {
                 Self::Only(hosts) if has_host(hosts, host) && !is_listed(hosts, url) => Some(NOT_PUBLIC),
                 _ => None,
@@ -58,7 +61,7 @@ impl Reach {
         }
     }
 
-    /// Why an address that a name has is not asked.
+    /// Returns why an address of a name must not be contacted.
     fn refuses_address(&self, name: &str, address: IpAddr) -> Option<&'static str> {
         match self {
             _ if is_local_service(address) => Some(REFUSED),
@@ -92,7 +95,7 @@ fn split(named: &str) -> (&str, Option<u16>) {
     }
 }
 
-/// What the resolver says, however deep in an error of the client.
+/// Finds the resolver's refusal among the causes of a client error.
 pub(crate) fn refusal_in(error: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -108,7 +111,7 @@ pub(crate) fn refusal_in(error: &(dyn std::error::Error + 'static)) -> Option<&'
 #[error("{0}")]
 struct Refused(&'static str);
 
-/// Whether an address is on the public internet, and so not internal to this machine's network.
+/// Whether an address is on the public internet, and not internal to this machine's network.
 pub fn is_public(address: IpAddr) -> bool {
     let address = address.to_canonical();
     let inside = match address {
@@ -153,14 +156,14 @@ fn is_of_this_machine(address: IpAddr) -> bool {
     source.is_ok_and(|source| source.ip() == address)
 }
 
-/// The address that a channel or a repository names: `registry.example.com:5000/shop` as well.
+/// The URL of a channel or repository, which may lack a scheme: `registry.example.com:5000/shop`.
 pub fn url_of(place: &str) -> Option<Url> {
     let url = if place.contains("://") { place.to_owned() } else { format!("https://{place}") };
     url.parse().ok().filter(|url: &Url| url.port_or_known_default().is_some() && url.has_host())
 }
 
-/// Looks names up as usual, and leaves out what is not asked. What is asked then is what was looked at here: a name cannot change
-/// in between.
+/// Resolves names and drops refused addresses. The connection uses the checked addresses, so a name
+/// cannot change in between.
 #[derive(Debug)]
 pub(crate) struct Resolver {
     reach: Reach,
@@ -248,7 +251,7 @@ mod tests {
         assert_eq!(host("https://example.com/shop/stable"), ("example.com".to_owned(), Some(443)));
         assert_eq!(host("http://[::1]:7070/channels/x"), ("::1".to_owned(), Some(7070)));
         assert_eq!(host("registry.example.com:5000/team/shop"), ("registry.example.com".to_owned(), Some(5000)));
-        // As a browser reads it.
+        // Normalised, as in browsers.
         assert_eq!(host("http://0x7f000001/x").0, "127.0.0.1");
     }
 
@@ -295,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_of_this_machine_is_not_asked_by_those_who_may_not() {
+    async fn confined_callers_cannot_reach_a_name_of_this_machine() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url: Url =
             format!("http://localhost:{}/", listener.local_addr().expect("bound").port()).parse().expect("a URL");
@@ -303,7 +306,7 @@ mod tests {
         let error = http.get(&url, &reqwest::header::HeaderMap::new()).await.expect_err("not asked");
         assert!(error.to_string().contains("--install-from") && !error.is_transient(), "{error}");
         let came = tokio::time::timeout(std::time::Duration::from_millis(50), listener.accept()).await;
-        assert!(came.is_err(), "somebody asked");
+        assert!(came.is_err(), "a connection arrived");
     }
 
     #[tokio::test]

@@ -20,7 +20,7 @@ pub(crate) fn check(status: StatusCode, headers: &HeaderMap, most_bytes: usize) 
     Ok(())
 }
 
-/// The same check for callers that respond for a function outside of the gateway. Returns the reason why the
+/// The same check for callers that respond for a function outside of the gateway. Returns why the
 /// head cannot be sent.
 pub fn check_response_head(status: StatusCode, headers: &HeaderMap) -> Result<(), String> {
     check(status, headers, Limits::default().head_bytes).map_err(|problem| problem.detail)

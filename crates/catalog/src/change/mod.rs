@@ -166,7 +166,7 @@ pub(crate) async fn apply(work: &mut Work<'_>, input: &ChangeInput) -> Result<Ch
         draft.hand_edits = declared.hand_edits(work, &mut draft, &change.removes).await?;
     }
     let mut moved = Vec::new();
-    // A change that changes nothing is undone below, so nothing leaves and nothing can be in the way.
+    // A change without effect is rolled back below, so it removes nothing and cannot be blocked.
     if let Some(on_live) = &on_live
         && draft.changes()
     {

@@ -60,8 +60,9 @@ pub(crate) async fn last_about(tx: &mut Tx, app_id: i64, kind: EventKind, subjec
 
 /// Reports whether a deployment made an app version after an event, or in the same transaction.
 pub(crate) async fn deployed_since(tx: &mut Tx, app_id: i64, seq: i64, deployment: &str) -> Result<bool> {
-    // The database narrows it down to this deployment, so that no number of deploys by others hides one. LIKE ignores case in
-    // SQLite and the text could stand deeper in the object, so the value itself decides.
+    // The pattern narrows the search to this deployment, so that other deploys do not use up the
+    // limit. It may match too much: LIKE ignores case in SQLite, and the text may be nested deeper.
+    // So the parsed value decides.
     let sql = "SELECT after_json FROM events WHERE app_id = $1 AND seq > $2 AND kind = $3 \
                AND after_json LIKE $4 ESCAPE '!' ORDER BY seq DESC LIMIT 16";
     let member = format!("\"deployment\":{}", Value::from(deployment));

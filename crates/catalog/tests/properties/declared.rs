@@ -127,7 +127,7 @@ pub async fn the_last_change_of_each_deployment_wins(t: &mut Fixture, sequence: 
             }
         }
         invariants::invariant_3_app_versions_are_complete_and_stay_as_they_were(&world).await;
-        invariants::invariant_5_what_is_needed_is_never_removed(&world).await;
+        invariants::invariant_5_referenced_blobs_are_never_swept(&world).await;
     }
     let fresh: AppName = format!("{}-fresh", t.app).parse().unwrap();
     t.catalog.app_create(&fresh, PlanName::Free, "ann").await.unwrap();

@@ -15,12 +15,31 @@ pub enum Operation {
         value: u8,
         release: bool,
     },
-    /// A route to the function, pinned to a version or following the release.
-    Route {
+    Secret {
+        value: u8,
+    },
+    /// A route or timer of the function, pinned to a version or following the release.
+    Trigger {
+        timer: bool,
         function: u8,
         version: Option<u8>,
     },
-    Unroute,
+    Untrigger {
+        timer: bool,
+    },
+    /// A job, webhook or execution of the function, at a version or the newest one.
+    Use {
+        kind: UseKind,
+        function: u8,
+        version: Option<u8>,
+    },
+    EndUse {
+        user: u8,
+    },
+    /// Runs all executions.
+    Drain,
+    /// Lets due jobs and timers fire.
+    Fire,
     Remove {
         function: u8,
     },
@@ -73,6 +92,13 @@ pub enum Operation {
     },
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UseKind {
+    Job,
+    Webhook,
+    Execution,
+}
+
 pub fn sequences() -> impl Strategy<Value = Vec<Operation>> {
     prop::collection::vec(operation(), 4..28)
 }
@@ -84,8 +110,15 @@ fn operation() -> impl Strategy<Value = Operation> {
         8 => (small.clone(), 0..3_u8, prop::bool::weighted(0.2), prop::option::weighted(0.4, 0..4_u8))
             .prop_map(|(function, code, force, label)| Operation::Deploy { function, code, force, label }),
         3 => (0..3_u8, prop::bool::weighted(0.7)).prop_map(|(value, release)| Operation::Configure { value, release }),
-        2 => (small.clone(), prop::option::of(any)).prop_map(|(function, version)| Operation::Route { function, version }),
-        1 => Just(Operation::Unroute),
+        1 => (0..3_u8).prop_map(|value| Operation::Secret { value }),
+        3 => (prop::bool::ANY, small.clone(), prop::option::of(any))
+            .prop_map(|(timer, function, version)| Operation::Trigger { timer, function, version }),
+        1 => prop::bool::ANY.prop_map(|timer| Operation::Untrigger { timer }),
+        3 => (prop::sample::select(&[UseKind::Job, UseKind::Webhook, UseKind::Execution][..]), small.clone(), prop::option::of(any))
+            .prop_map(|(kind, function, version)| Operation::Use { kind, function, version }),
+        2 => any.prop_map(|user| Operation::EndUse { user }),
+        1 => Just(Operation::Drain),
+        1 => Just(Operation::Fire),
         1 => small.clone().prop_map(|function| Operation::Remove { function }),
         4 => (small.clone(), prop::bool::weighted(0.3), any)
             .prop_map(|(function, package, version)| Operation::Delete { function, package, version }),

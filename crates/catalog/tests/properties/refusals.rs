@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use milepost_model::{Code, UnitKind};
 
+use crate::operations::UseKind;
+use crate::users::Triggers;
 use crate::world::World;
 
 /// A unit such as `function f0`, and the number of a version.
@@ -21,7 +23,9 @@ impl World<'_> {
         let holders = self.active.iter().filter(|(_, uid)| targets.iter().any(|target| self.holds(uid, target)));
         let expiring: Vec<String> = holders.map(|(release, _)| release.clone()).collect();
         let held = expiring.iter().any(|release| self.protected(release));
-        if held || targets.iter().any(|target| self.is_aliased(target) || self.is_pinned_by_route(target)) {
+        if held
+            || targets.iter().any(|target| self.is_aliased(target) || self.is_triggered(target) || self.is_used(target))
+        {
             return Err(Code::InUse);
         }
         let current = |(unit, number): &Numbered| self.manifest.get(unit) == Some(number);
@@ -34,7 +38,9 @@ impl World<'_> {
             self.manifest.contains_key(&unit)
                 && self.numbers(&unit).iter().all(|number| targets.contains(&(unit.clone(), *number)))
         };
-        if self.route.as_ref().is_some_and(|(function, _)| leaves(function)) {
+        let triggered = self.triggers.values().map(|(function, _)| function);
+        let started = self.users.iter().filter(|user| user.kind != UseKind::Execution).map(|user| &user.function);
+        if triggered.chain(started).any(|function| leaves(function)) {
             return Err(Code::StillReferenced);
         }
         Ok(expiring)
@@ -58,17 +64,28 @@ impl World<'_> {
         self.aliases.iter().any(|((function, _), at)| at == number && format!("function {function}") == *unit)
     }
 
-    fn is_pinned_by_route(&self, target: &Numbered) -> bool {
-        pin(self.route.as_ref()).as_ref() == Some(target)
+    fn is_triggered(&self, target: &Numbered) -> bool {
+        pins(&self.triggers).any(|pin| pin == *target)
+    }
+
+    /// Whether a job or webhook is pinned to the version, or an execution of it has not ended.
+    fn is_used(&self, (unit, number): &Numbered) -> bool {
+        self.users.iter().any(|user| user.version == Some(*number) && format!("function {}", user.function) == *unit)
+    }
+
+    /// Whether a trigger, a job or a webhook needs the function.
+    pub fn is_needed(&self, function: &str) -> bool {
+        self.triggers.values().any(|(target, _)| target == function)
+            || self.users.iter().any(|user| user.kind != UseKind::Execution && user.function == function)
     }
 
     /// Whether an app version holds the version: as its own unit, or because a function of it is
-    /// built on it or a route of it is pinned to it.
+    /// built on it, or a trigger of it is pinned to it.
     fn holds(&self, app_version: &str, target: &Numbered) -> bool {
         let manifest = self.app_versions.iter().find(|(uid, _)| uid == app_version).map(|(_, manifest)| manifest);
         let members = manifest.into_iter().flatten().map(|(unit, number)| (unit.clone(), *number));
-        let route = self.routes.get(app_version).and_then(|route| pin(route.as_ref()));
-        route.as_ref() == Some(target)
+        let triggers = self.triggers_of.get(app_version);
+        triggers.is_some_and(|triggers| pins(triggers).any(|pin| pin == *target))
             || members.into_iter().any(|member| member == *target || self.built_on.get(&member) == Some(target))
     }
 
@@ -111,7 +128,7 @@ impl World<'_> {
     }
 }
 
-fn pin(route: Option<&(String, Option<i64>)>) -> Option<Numbered> {
-    let (function, number) = route?;
-    Some((format!("function {function}"), (*number)?))
+/// The function versions that triggers are pinned to.
+fn pins(triggers: &Triggers) -> impl Iterator<Item = Numbered> {
+    triggers.values().filter_map(|(function, number)| Some((format!("function {function}"), (*number)?)))
 }

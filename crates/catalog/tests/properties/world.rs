@@ -9,7 +9,8 @@ use milepost_model::change::{Change, UnitAction};
 use milepost_model::{ChangeOutcome, Code, UnitKind};
 
 use crate::common::*;
-use crate::operations::Operation;
+use crate::operations::{Operation, UseKind};
+use crate::users::{Triggers, User};
 
 /// Units such as `function f0`, with the number of their version.
 pub type Manifest = BTreeMap<String, i64>;
@@ -30,12 +31,16 @@ pub struct World<'t> {
     pub live: Option<String>,
     pub pinned: bool,
     pub aliases: BTreeMap<(String, String), i64>,
+    /// The moves of each alias, and whether a move was a rollback.
+    pub alias_moves: BTreeMap<(String, String), Vec<(i64, bool)>>,
     /// Every label that was ever assigned, with its version, deleted or not.
     pub labels: BTreeMap<(String, String), i64>,
-    /// The function of the route, and the version that it is pinned to.
-    pub route: Option<(String, Option<i64>)>,
-    /// The route of each app version.
-    pub routes: BTreeMap<String, Option<(String, Option<i64>)>>,
+    /// Routes and timers such as `timer t`.
+    pub triggers: Triggers,
+    /// The triggers of each app version.
+    pub triggers_of: BTreeMap<String, Triggers>,
+    /// Jobs, webhooks and open executions.
+    pub users: Vec<User>,
     /// The package version that each function version was built on.
     pub built_on: BTreeMap<(String, i64), (String, i64)>,
     /// The versions that were deleted or swept.
@@ -48,9 +53,7 @@ pub struct World<'t> {
     history: BTreeMap<(String, i64), u8>,
 }
 
-const ROUTE: &str = "GET /r";
-
-fn pick<T>(items: &[T], position: u8) -> Option<&T> {
+pub fn pick<T>(items: &[T], position: u8) -> Option<&T> {
     items.get(usize::from(position) % items.len().max(1))
 }
 
@@ -66,9 +69,11 @@ impl<'t> World<'t> {
             live: None,
             pinned: false,
             aliases: BTreeMap::new(),
+            alias_moves: BTreeMap::new(),
             labels: BTreeMap::new(),
-            route: None,
-            routes: BTreeMap::new(),
+            triggers: Triggers::new(),
+            triggers_of: BTreeMap::new(),
+            users: Vec::new(),
             built_on: BTreeMap::new(),
             gone: BTreeSet::new(),
             releases: Vec::new(),
@@ -85,8 +90,15 @@ impl<'t> World<'t> {
                 self.deploy(&format!("f{function}"), code, force, label).await;
             }
             Operation::Configure { value, release } => self.configure(value, release).await,
-            Operation::Route { function, version } => self.route(&format!("f{function}"), version).await,
-            Operation::Unroute => self.unroute().await,
+            Operation::Secret { value } => self.secret(value).await,
+            Operation::Trigger { timer, function, version } => {
+                self.trigger(timer, &format!("f{function}"), version).await;
+            }
+            Operation::Untrigger { timer } => self.untrigger(timer).await,
+            Operation::Use { kind, function, version } => self.start_use(kind, &format!("f{function}"), version).await,
+            Operation::EndUse { user } => self.end_use(user).await,
+            Operation::Drain => self.drain().await,
+            Operation::Fire => self.fire().await,
             Operation::Remove { function } => self.remove(&format!("f{function}")).await,
             Operation::Delete { function, package, version } => {
                 let kind = if package { UnitKind::Package } else { UnitKind::Function };
@@ -121,7 +133,7 @@ impl<'t> World<'t> {
         }
         self.live_went(matches!(operation, Operation::Rollback));
         if let Some((uid, _)) = self.app_versions.last() {
-            self.routes.entry(uid.clone()).or_insert_with(|| self.route.clone());
+            self.triggers_of.entry(uid.clone()).or_insert_with(|| self.triggers.clone());
         }
     }
 
@@ -129,7 +141,7 @@ impl<'t> World<'t> {
         self.versions.get(unit).into_iter().flat_map(BTreeMap::keys).copied().collect()
     }
 
-    fn content(&self, unit: &str) -> Option<u8> {
+    pub fn content(&self, unit: &str) -> Option<u8> {
         self.versions.get(unit)?.get(self.manifest.get(unit)?).copied()
     }
 
@@ -154,7 +166,7 @@ impl<'t> World<'t> {
         }
     }
 
-    async fn change(&mut self, change: Change, code: u8, expected: bool) {
+    pub async fn change(&mut self, change: Change, code: u8, expected: bool) {
         let wants_release = change.release;
         let room = self.making_room();
         let result = self.t.send(change).await;
@@ -185,6 +197,7 @@ impl<'t> World<'t> {
                     self.manifest.remove(&key);
                     self.versions.remove(&key);
                     self.aliases.retain(|(function, _), _| format!("function {function}") != key);
+                    self.alias_moves.retain(|(function, _), _| format!("function {function}") != key);
                 }
                 (action, Some(number)) => {
                     if matches!(action, UnitAction::Created | UnitAction::Updated) {
@@ -249,41 +262,11 @@ impl<'t> World<'t> {
         self.change(change, value, !same).await;
     }
 
-    async fn route(&mut self, function: &str, version: Option<u8>) {
-        let numbers = self.numbers(&format!("function {function}"));
-        if numbers.is_empty() {
-            return;
-        }
-        let number = version.and_then(|version| pick(&numbers, version)).copied();
-        let selector = number.map_or("latest".to_owned(), |number| number.to_string());
-        // Whether it changes depends on digests, not on numbers, which only the catalog knows.
-        let result = self.t.send(change([route(ROUTE, function, &selector)])).await;
-        let room = self.making_room();
-        match result {
-            Ok(outcome) if outcome.changed => {
-                assert_eq!(outcome.expired, room.unwrap());
-                self.absorb(outcome, 0);
-                self.route = Some((function.to_owned(), number));
-            }
-            Ok(_) => assert!(self.route.is_some()),
-            Err(error) => assert_eq!((refused::<()>(Err(error)).code, room), (Code::NoRoom, None)),
-        }
-    }
-
-    async fn unroute(&mut self) {
-        if self.route.is_some() && self.making_room().is_some() {
-            self.change(Change { removes: vec![key(UnitKind::Route, ROUTE)], ..Change::default() }, 0, true).await;
-            self.route = None;
-        }
-    }
-
     async fn remove(&mut self, name: &str) {
         let kinds = [UnitKind::Function, UnitKind::Package];
         let present = kinds.into_iter().filter(|kind| self.manifest.contains_key(&format!("{kind} {name}")));
         let removes: Vec<_> = present.map(|kind| key(kind, name)).collect();
-        if self.route.as_ref().is_some_and(|(function, _)| function == name)
-            && self.manifest.contains_key(&format!("function {name}"))
-        {
+        if self.is_needed(name) && self.manifest.contains_key(&format!("function {name}")) {
             let refusal = refused(self.t.send(Change { removes, ..Change::default() }).await);
             assert_eq!(refusal.code, Code::StillReferenced);
         } else if !removes.is_empty() {
@@ -300,36 +283,6 @@ impl<'t> World<'t> {
             }
             (result, expected) => assert_eq!(refused(result).code, expected.unwrap_err(), "{kind} {name} {which}"),
         }
-    }
-
-    async fn alias(&mut self, function: &str, name: &str, version: u8) {
-        let numbers = self.numbers(&format!("function {function}"));
-        if let Some(number) = pick(&numbers, version) {
-            self.t.alias(function, name, &number.to_string()).await;
-            self.aliases.insert((function.to_owned(), name.to_owned()), *number);
-        }
-    }
-
-    async fn alias_back(&mut self, function: &str, name: &str) {
-        let (t, at) = (self.t, (function.to_owned(), name.to_owned()));
-        let result = t
-            .catalog
-            .alias_rollback(&t.app, "al", function.parse().unwrap(), name.parse().unwrap(), String::new())
-            .await;
-        match result {
-            Ok(alias) => drop(self.aliases.insert(at, alias.number)),
-            Err(error) if self.aliases.contains_key(&at) => {
-                assert_eq!(refused::<()>(Err(error)).code, Code::NothingToRollBackTo);
-            }
-            Err(_) => {}
-        }
-    }
-
-    async fn alias_delete(&mut self, function: &str, name: &str) {
-        let t = self.t;
-        let result = t.catalog.alias_delete(&t.app, "al", function.parse().unwrap(), name.parse().unwrap()).await;
-        let known = self.aliases.remove(&(function.to_owned(), name.to_owned()));
-        assert_eq!(result.is_ok(), known.is_some(), "{result:?}");
     }
 
     async fn tag(&mut self, tag: &str, release: u8) {
@@ -390,7 +343,10 @@ impl<'t> World<'t> {
         let Some((id, _)) = pick(&self.active, release).cloned() else { return };
         let stays = self.protected(&id) || self.live.as_ref() == Some(&id);
         let result = self.t.catalog.release_expire(&self.t.app, "x", id.clone(), String::new()).await;
-        assert_eq!(result.is_err(), stays, "{result:?}");
+        match result {
+            Ok(_) => assert!(!stays, "{id} expired"),
+            Err(error) => assert_eq!((refused::<()>(Err(error)).code, stays), (Code::InUse, true)),
+        }
         self.active.retain(|(active, _)| stays || *active != id);
     }
 
@@ -419,7 +375,9 @@ impl<'t> World<'t> {
             return;
         }
         let leaves = |unit: &String| !base.contains_key(unit) && !puts.iter().any(|(put, _)| put == unit);
-        let named = self.aliases.keys().any(|(function, _)| {
+        let aliased = self.aliases.keys().map(|(function, _)| function);
+        let used = self.users.iter().filter(|user| user.kind != UseKind::Execution).map(|user| &user.function);
+        let named = aliased.chain(used).any(|function| {
             let unit = format!("function {function}");
             self.manifest.contains_key(&unit) && leaves(&unit)
         });
@@ -438,7 +396,7 @@ impl<'t> World<'t> {
         let gone: Vec<String> = self.manifest.keys().filter(|unit| leaves(unit)).cloned().collect();
         self.versions.retain(|unit, _| !gone.contains(unit));
         self.manifest.clone_from(&base);
-        self.route = self.routes.get(&base_uid).cloned().flatten();
+        self.triggers = self.triggers_of.get(&base_uid).cloned().unwrap_or_default();
         self.absorb(outcome, code);
         // Restored versions and their pins are selectable again, but no other removed ones.
         for unit in back {

@@ -1,4 +1,4 @@
-//! A new install: find the version, make the app, fetch, put, judge.
+//! A new install: finds the version, creates the app, fetches, installs, and checks the health.
 
 use bytes::Bytes;
 use futures::stream::Stream;
@@ -23,7 +23,7 @@ use crate::phrase;
 use crate::serving::urls::WithUrls;
 use crate::state::State;
 
-/// What a place says about the version that is to be installed.
+/// What the source says about the version to install.
 struct Found {
     mode: InstallMode,
     package: PackageName,
@@ -42,7 +42,8 @@ pub(crate) struct Bundled<S> {
     pub artifact: S,
 }
 
-/// Before anything is fetched for somebody: whether they may change any app at all. Which one it is comes later.
+/// Checks, before anything is fetched, whether the caller may change any app at all. The app may be
+/// known only later.
 pub(crate) fn may_install(caller: &Caller) -> ApiResult<()> {
     match &caller.row().app {
         Some(app) => caller.on(app).map(drop),
@@ -59,7 +60,7 @@ pub(crate) async fn create(state: &State, caller: &Caller, new: NewInstall) -> A
     Box::pin(install(state, caller, &new, &app, found, fetch)).await
 }
 
-/// From a file that the client has read: the artifact follows the request.
+/// Installs from a bundle that the client has read: the artifact follows the request.
 pub(crate) async fn create_from_bundle<S, E>(
     state: &State,
     caller: &Caller,
@@ -106,7 +107,7 @@ fn check_settings(new: &NewInstall) -> ApiResult<()> {
     })
 }
 
-/// For a policy, windows or a poll interval of an install that follows no channel.
+/// Refuses a policy, windows or a poll interval for an install that follows no channel.
 pub(crate) fn follows_nothing() -> Refusal {
     Refusal::new(
         Code::InvalidRequest,
@@ -115,7 +116,7 @@ pub(crate) fn follows_nothing() -> Refusal {
     .hint("install it from a channel to have it upgraded by policy")
 }
 
-/// Refuses before anything is fetched what would be refused at the end.
+/// Refuses, before anything is fetched, what would be refused at the end.
 async fn check_app(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<()> {
     let app = match &new.from {
         InstallFrom::Pinned { package, .. } | InstallFrom::Channel { package: Some(package), .. } => {
@@ -133,7 +134,7 @@ async fn check_app(state: &State, caller: &Caller, new: &NewInstall) -> ApiResul
     }
 }
 
-/// The last part of the package's name, unless another was given.
+/// The requested name, or the last part of the package's name.
 fn app_name(new: &NewInstall, package: &PackageName) -> ApiResult<AppName> {
     if let Some(app) = &new.app {
         return Ok(app.clone());
@@ -199,7 +200,8 @@ async fn find(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<(Fo
                 channel: Some(read.all.name().clone()),
                 place,
                 entry,
-                // Only that of `latest` is one to remember: after a cut-off publish this one may be higher.
+                // Only the serial of `latest` is recorded: after an interrupted publish, this one
+                // may be higher.
                 serial: 0,
             };
             Ok((found, source))
@@ -275,7 +277,7 @@ async fn install(
     }
 }
 
-/// Answers whether the app was made for this.
+/// Returns whether the app was created for this install.
 async fn ensure_app(state: &State, caller: &Caller, app: &AppName) -> ApiResult<bool> {
     if is_there(state, caller, app).await? {
         return Ok(false);
@@ -284,7 +286,8 @@ async fn ensure_app(state: &State, caller: &Caller, app: &AppName) -> ApiResult<
     Ok(true)
 }
 
-/// Whether there is such an app, into which the caller may install; or the caller may make it.
+/// Whether the app exists and the caller may install into it. If it does not exist, the caller must
+/// be allowed to create it.
 async fn is_there(state: &State, caller: &Caller, app: &AppName) -> ApiResult<bool> {
     match state.catalog.app_get(app).await {
         Ok(_) => {
@@ -348,7 +351,7 @@ async fn put_first(
     let judged = health::judge(state, outcome.install.clone()).await?;
     let mut notes = Notes::of(&judged.install);
     if !tell_unhealthy(state, &judged, &mut notes) {
-        // What the channel plans is looked at at once.
+        // Checks the channel's plan at once.
         let follows = judged.install.install.mode == InstallMode::Channel;
         notes.record.next_check_at = follows.then(|| state.catalog.now());
     }

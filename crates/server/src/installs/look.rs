@@ -1,4 +1,4 @@
-//! Reading a channel and deciding about it. Nothing is changed here.
+//! Reads a channel and decides what to do. Changes nothing.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use super::remembered::Which;
 use super::source::{self, Known};
 use crate::state::State;
 
-/// A channel as it was read.
+/// A channel as read.
 pub(super) struct Seen {
     pub source: Source,
     read: Arc<ReadChannel>,
-    /// The highest serial that was seen, now or before.
+    /// The highest serial seen so far.
     pub serial: u64,
 }
 
 /// Reads both files of the channel that an install follows.
 ///
-/// Not only `latest`: a patch of an older line, and a version that was taken back, change nothing in it. What has not changed
-/// since this server read it is not sent again.
+/// `latest` alone is not enough: a patch of an older line and an unpublished version do not change
+/// it. Files that are unchanged since the last read are not transferred again.
 pub(super) async fn look(state: &State, install: &Install, serial: u64) -> Result<Seen, Problem> {
     let known = Known {
         package: Some(&install.package),
@@ -44,7 +44,7 @@ impl Seen {
         &self.read.all.all
     }
 
-    /// What the policy makes of the channel.
+    /// Applies the policy to the channel.
     pub(super) fn decide(&self, install: &Install, now: Timestamp) -> Result<Decision, Problem> {
         self.decide_as(install, &install.settings.policy, &install.settings.windows, now)
     }
@@ -61,7 +61,7 @@ impl Seen {
         Ok(decide(&Situation { installed, all: self.all(), policy, windows, brakes, now })?)
     }
 
-    /// The seed's rule is about the file `latest`, whatever the list says.
+    /// The seed's rule applies to the file `latest`, whatever the list contains.
     fn check_latest(&self, installed: &Entry) -> Result<(), Problem> {
         let read = &self.read.latest.latest;
         match &read.latest {

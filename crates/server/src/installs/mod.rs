@@ -1,9 +1,9 @@
-//! Apps that come from channels: what is due is looked at, decided, fetched, put into the ledger and found healthy.
+//! Apps installed from channels.
 //!
-//! `look` reads a channel and decides; `put` fetches an artifact and makes it a version of the app; `health` asks whether it
-//! is well; `turn` is what the watcher does with one install, `person` what people ask for, `create` a new one. What may
-//! happen is decided in `milepost_model::channel`, and what holds in any case by the catalog's transactions:
-//! `docs/decisions/010-distribution.md`.
+//! `look` reads a channel and decides, `put` fetches an artifact and makes it a version of the app,
+//! and `health` checks it. `turn` is the watcher's work on one install, `person` handles users'
+//! requests, `create` new installs. The rules are in `milepost_model::channel`; the catalog's
+//! transactions enforce what must always hold. See `docs/decisions/010-distribution.md`.
 
 mod create;
 mod health;
@@ -40,27 +40,28 @@ pub(crate) use source::check_key;
 pub use watcher::InstallsDue;
 pub(crate) use watcher::repeat;
 
-/// Upgrades that nobody asked for are this one's.
+/// Recorded as the user of automatic upgrades.
 pub(crate) const WATCHER: &str = "watcher";
 
-/// What the installs of this server share.
+/// State shared by all installs of this server.
 pub(crate) struct Installs {
-    /// Another one with each start.
+    /// Differs with each start.
     node: String,
     leases: AtomicU64,
-    /// One for each install that is looked at at the same time.
+    /// Limits how many installs are processed at once.
     places: Arc<Semaphore>,
     at_once: usize,
-    /// Something is due that was not.
+    /// Notified when an install may have become due.
     changed: Notify,
     tasks: TaskTracker,
     /// Where this server keeps its own channels.
     own: String,
     aws: Option<Vec<(String, String)>>,
     registries: Vec<Credentials>,
-    /// The hosts that tokens without administration may name; none: those of the internet.
+    /// The hosts that callers without the role admin may name. By default all public ones.
     reach: Reach,
-    /// Connections that all checks share: those that ask any host, and those that ask only what `reach` says.
+    /// Connections shared by all checks: one pool for all hosts, and one for those that `reach`
+    /// allows.
     http: Option<Http>,
     confined: Option<Http>,
     remembered: remembered::Remembered,
@@ -96,22 +97,23 @@ impl Installs {
         shared.clone().map_or_else(|| Http::within(reach.clone()), Ok)
     }
 
-    /// Whether this node looks at installs by itself.
+    /// Whether this node processes due installs by itself.
     pub(crate) fn is_watching(&self) -> bool {
         self.at_once > 0
     }
 
-    /// A person changed something: it is looked at soon.
+    /// Wakes the watcher after a user's change.
     pub(crate) fn wake(&self) {
         self.changed.notify_one();
     }
 
-    /// Whose a lease is. No two are the same.
+    /// A unique name for the holder of a lease.
     pub(crate) fn holder(&self) -> String {
         format!("{}-{}", self.node, self.leases.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Waits until what is under way has ended, or for so long: what is cut off is taken up by whoever finds its lease ended.
+    /// Waits for running work, up to a limit. Another node takes over the rest when its lease
+    /// expires.
     async fn drain(&self, within: Duration) {
         self.tasks.close();
         if tokio::time::timeout(within, self.tasks.wait()).await.is_err() {

@@ -1,4 +1,4 @@
-//! What a person asks of an installed app: what would happen, and an upgrade.
+//! Requests by users about an installed app: the plan, and manual upgrades.
 
 use bytes::Bytes;
 use futures::stream::Stream;
@@ -20,7 +20,7 @@ use crate::phrase;
 use crate::serving::urls::WithUrls;
 use crate::state::State;
 
-/// What the channel offers, and what `upgrade` would install now. Nothing is changed.
+/// Returns what the channel offers, and what `upgrade` would install now. Changes nothing.
 pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiResult<UpgradePlan> {
     let (install, serial) = state.catalog.install_with_serial(app).await?;
     if install.mode == InstallMode::Bundle || (install.mode == InstallMode::Pinned && asked.to.is_none()) {
@@ -67,7 +67,7 @@ pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiRe
     Ok(plan)
 }
 
-/// What a person could install but for a deny or a window, and the way around it.
+/// The version that only a deny or a window keeps from being installed, and how to override it.
 fn in_the_way(seen: &Seen, install: &Install, now: Timestamp) -> Result<Option<String>, Problem> {
     let Some(next) = choose(seen, install, &Upgrade { now: true, ..Upgrade::default() }, now)? else { return Ok(None) };
     let windows = &install.settings.windows;
@@ -77,7 +77,7 @@ fn in_the_way(seen: &Seen, install: &Install, now: Timestamp) -> Result<Option<S
     Ok(why.map(|why| format!("{why}; `--now` installs it all the same, which is written down")))
 }
 
-/// What to know before a version is installed by hand.
+/// Warnings before a manual upgrade.
 fn warnings(install: &Install, next: &Entry) -> Vec<String> {
     let mut warnings = Vec::new();
     if install.entry.is_above(next) {
@@ -112,7 +112,7 @@ pub(crate) async fn upgrade(state: &State, app: &AppName, actor: &str, asked: Up
     answered(state, app, &before, done?).await
 }
 
-/// From a file that the client has read: the artifact follows the request.
+/// Upgrades from a bundle that the client has read: the artifact follows the request.
 pub(crate) async fn upgrade_from_bundle<S, E>(
     state: &State,
     app: &AppName,
@@ -131,7 +131,8 @@ where
     if offer.entry.version == install.entry.version {
         return answered(state, app, &install, None).await;
     }
-    // However slowly the client sends, nobody else has to wait for it; what it is checked against may change meanwhile.
+    // Staged without a lease, because the client may send slowly. The state is read again
+    // afterwards.
     let artifact = super::put::stage(state, app, artifact, &offer.entry).await?;
     let leased = lease::take(state, app, actor).await?;
     let kept = lease::keep(&state.catalog, &leased.lease);
@@ -156,7 +157,8 @@ where
     answered(state, app, &before, done?).await
 }
 
-/// A trial that was cut off is ended first, as the watcher does: what is installed next would hide how it ended.
+/// Ends an interrupted trial first, as the watcher does. The next install would overwrite its
+/// result.
 async fn tried(state: &State, leased: LeasedInstall, notes: &mut Notes) -> Result<LeasedInstall, Problem> {
     if !leased.install.on_trial {
         return Ok(leased);
@@ -223,7 +225,7 @@ async fn run(
     Ok(Some(stepped))
 }
 
-/// Writes down what was done, and what comes next.
+/// Records the result and the time of the next check.
 fn conclude(state: &State, stepped: &Stepped, entry: &Entry, seen: Option<&Seen>, notes: &mut Notes) {
     notes.now_at(&stepped.judged.install);
     if tell_unhealthy(state, &stepped.judged, notes) {
@@ -273,12 +275,12 @@ async fn answered(state: &State, app: &AppName, before: &Install, done: Option<S
     })
 }
 
-/// The version to install: the one that was named, or the newest that policy and person allow.
+/// The version to install: the requested one, or the newest that the policy and the request allow.
 fn choose(seen: &Seen, install: &Install, asked: &Upgrade, now: Timestamp) -> Result<Option<Entry>, Problem> {
     let Some(version) = &asked.to else {
         let policy = by_hand(&install.settings.policy);
         let windows = &install.settings.windows;
-        // Nothing but windows and denies gives way.
+        // `now` overrides only windows and denies.
         let (policy, windows) = if asked.now { (at_once(&policy), Windows::none()) } else { (policy, windows.clone()) };
         let decision = seen.decide_as(install, &policy, &windows, now)?;
         return Ok(decision.now().map(|outlook| outlook.entry.clone()));

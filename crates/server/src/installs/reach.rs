@@ -1,7 +1,9 @@
-//! Which hosts somebody may have the server ask. Who may only deploy must not reach the server's network through it.
+//! Which hosts a caller may have the server contact. A caller with the role deployer must not reach
+//! the server's network through it.
 //!
-//! What holds is the [`Reach`](milepost_channels::reach::Reach) of the connections that an install uses, which looks at every address
-//! that is asked, also later and wherever a channel leads. Here the place that was named is refused early, with what to do about it.
+//! The [`Reach`](milepost_channels::reach::Reach) of an install's connections enforces this for
+//! every contacted address, also for later upgrades and redirects. This module refuses the named
+//! place early, with a hint.
 
 use std::net::IpAddr;
 
@@ -13,14 +15,14 @@ use crate::auth::Caller;
 use crate::error::ApiResult;
 use crate::state::State;
 
-/// Whether what a caller installs fetches only from hosts of the internet, or from those that `--install-from` allows. The install
-/// remembers it for its upgrades.
+/// Whether the install may fetch only from public hosts, or from those in `--install-from`. It is
+/// stored with the install and applies to its upgrades.
 pub(super) fn is_confined(caller: &Caller) -> bool {
     caller.may_everywhere(Permission::Administer).is_err()
 }
 
-/// Refuses an address that is not of the internet, unless an administrator asks, or allowed the host with `--install-from`. With
-/// hosts allowed, there are no others.
+/// Refuses an address that is not public, unless the caller is an administrator or `--install-from`
+/// lists the host. If `--install-from` is set, other hosts are refused.
 pub(super) async fn check(state: &State, caller: &Caller, place: &str) -> ApiResult<()> {
     if place.starts_with(OWN) || !is_confined(caller) {
         return Ok(());
@@ -37,7 +39,7 @@ pub(super) async fn check(state: &State, caller: &Caller, place: &str) -> ApiRes
         .into())
 }
 
-/// A name that cannot be looked up is told by the request itself, with the reason.
+/// A name that does not resolve passes: the request itself reports the reason.
 async fn is_of_the_internet(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     if let Ok(address) = host.parse::<IpAddr>() {

@@ -1,4 +1,4 @@
-//! Opening the place that an install comes from.
+//! Opens the source of an install.
 
 use milepost_channels::registry::Registry;
 use milepost_channels::{ChannelError, PublicKey, Source, SourceOptions};
@@ -8,7 +8,7 @@ use milepost_model::{Code, Refusal};
 use super::problem::Problem;
 use crate::state::State;
 
-/// Places that begin with this are the server's own channels.
+/// The prefix of the server's own channels.
 pub(super) const OWN: &str = "/channels/";
 
 /// What is known about a channel before it is read.
@@ -39,7 +39,8 @@ pub(super) fn open(state: &State, place: &str, known: &Known<'_>) -> Result<Sour
     Ok(Source::open(own.as_deref().unwrap_or(place), options)?)
 }
 
-/// Only names of packages and channels lead anywhere below the server's own channels.
+/// The URL of one of the server's own channels. Rejects anything but the name of a package and a
+/// channel.
 fn own_url(state: &State, rest: &str) -> Result<String, Refusal> {
     let parts = rest.trim_end_matches('/').rsplit_once('/');
     let parsed = parts.and_then(|(package, channel)| Some((package.parse().ok()?, channel.parse().ok()?)));
@@ -61,19 +62,20 @@ pub(crate) fn check_key(text: &str) -> Result<(), Refusal> {
     parse_key(text).map(drop)
 }
 
-/// Where a version stands on this server: in `stable`, or in the channel that its pre-release names.
+/// The channel of a version on this server: `stable`, or the one that its pre-release names.
 pub(super) fn own_place(package: &PackageName, version: &SemVer) -> String {
     let channel = version.pre().next().unwrap_or(ChannelName::STABLE);
     format!("{OWN}{package}/{channel}")
 }
 
-/// Whether reading it means reading this machine's disk, or S3 as the server: only those who administer it may ask for that.
+/// Whether the server would read it from its own disk or with its S3 credentials. Only
+/// administrators may request that.
 pub(super) fn is_guarded(place: &str) -> bool {
     !place.starts_with(OWN) && !["http://", "https://"].iter().any(|scheme| place.starts_with(scheme))
 }
 
-/// A version by its tag in a registry, and what reads its artifact there. The tag is looked up once; what is fetched, now and
-/// later, is named by digest.
+/// Finds a version by its tag in a registry, and the reader for its artifact. The tag is resolved
+/// once; later requests use the digest.
 pub(super) async fn in_registry(
     state: &State,
     package: &PackageName,

@@ -1,4 +1,4 @@
-//! Somebody who publishes: a channel in a folder, with artifacts that hold little.
+//! An author: publishes to a channel in a folder, with small artifacts.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub fn semver(text: &str) -> SemVer {
     text.parse().unwrap()
 }
 
-/// An artifact with a configuration that names its version.
+/// An artifact whose configuration contains its version.
 pub fn artifact(version: &str, inputs: &[&str]) -> Vec<u8> {
     let document = Some(json!({ "version": version, "mail": { "from": "author", "to": "all" } }));
     let unit = UnitPut::Config(ConfigPut { document, ..ConfigPut::default() });
@@ -43,7 +43,7 @@ impl Author {
         (Self { key: Some(key), ..Self::new() }, public)
     }
 
-    /// Where the files are.
+    /// The folder of the channel.
     pub fn root(&self) -> &Path {
         self.folder.path()
     }
@@ -83,7 +83,7 @@ impl Author {
         self.write();
     }
 
-    /// Writes both files as the list says, signed if there is a key.
+    /// Writes both files from the list, signed if there is a key.
     pub fn write(&mut self) {
         self.serial += 1;
         self.put("all", &self.all.write());
@@ -101,7 +101,7 @@ impl Author {
         }
     }
 
-    /// Replaces a text in both files, past everything that is checked.
+    /// Replaces a text in both files, bypassing all checks.
     pub fn tamper(&self, from: &str, to: &str) {
         for file in ["all", "latest"] {
             let path = self.channel().join(file);

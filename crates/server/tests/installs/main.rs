@@ -1,4 +1,5 @@
-//! Installed apps: a real server in this process whose clock the test moves, channels in real files over a real web server.
+//! Installed apps: a server in this process whose clock the test moves, with channels on a real web
+//! server.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests end the test at once")]
 
 mod author;

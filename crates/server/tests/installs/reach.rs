@@ -1,4 +1,4 @@
-//! What an install may ask for is remembered with it: its upgrades come when nobody is looking.
+//! The hosts that an install may contact are stored with it and apply to its upgrades.
 
 use std::net::TcpListener;
 
@@ -34,7 +34,8 @@ async fn an_upgrade_asks_no_host_that_its_installer_might_not_have_named() {
         new.app = Some(APP.parse().unwrap());
         installer.install_create(&new).await.unwrap();
 
-        // The channel is still where it was, and the next version is in a registry of the server's network.
+        // The channel is where it was, and the next version is in a registry inside the server's
+        // network.
         let inside = TcpListener::bind("127.0.0.1:0").unwrap();
         inside.set_nonblocking(true).unwrap();
         let mut entry = Entry::new(semver("1.0.1"), Digest::of(b"x"), at("2026-11-18T11:30:00Z"));

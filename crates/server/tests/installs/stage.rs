@@ -1,4 +1,4 @@
-//! A server that looks at its installs when the test says so.
+//! A server that checks its installs when the test asks it to.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Drop for Stage {
 }
 
 impl Stage {
-    /// On a Wednesday.
+    /// The clock starts on a Wednesday.
     pub async fn new() -> Self {
         Self::starting(at("2026-11-18T12:00:00Z")).await
     }
@@ -63,14 +63,14 @@ impl Stage {
         milepost_model::Clock::now(&*self.clock)
     }
 
-    /// Moves the clock on to a moment.
+    /// Advances the clock to a time.
     pub fn go_to(&self, moment: Timestamp) {
         let by = moment.as_millisecond() - self.now().as_millisecond();
         assert!(by >= 0, "{moment} is in the past");
         self.clock.advance_ms(by);
     }
 
-    /// Looks at what is due, as the watcher does.
+    /// Processes due installs, as the watcher does.
     pub async fn run_due(&self) -> usize {
         self.due.run().await.unwrap()
     }
@@ -79,7 +79,7 @@ impl Stage {
         self.due.next().await.unwrap()
     }
 
-    /// Every channel is looked at now, whenever it would have been.
+    /// Checks every channel now.
     pub async fn poll(&self) -> usize {
         self.due.make_due().await.unwrap();
         self.run_due().await
@@ -109,7 +109,7 @@ impl Stage {
         self.client.upgrade(APP, &asked).await
     }
 
-    /// What the app's configuration says.
+    /// The app's configuration.
     pub async fn config(&self) -> serde_json::Value {
         let key = milepost_model::change::UnitKey {
             kind: milepost_model::UnitKind::Config,
@@ -118,7 +118,7 @@ impl Stage {
         self.client.unit_get(APP, &key).await.unwrap().current.spec["document"].clone()
     }
 
-    /// Kinds of the app's events, oldest first, with who did it.
+    /// Kinds of the app's events, oldest first, and who caused them.
     pub async fn events(&self) -> Vec<(String, String)> {
         let mut events = self.client.event_list(APP, 1000, None).await.unwrap().items;
         events.reverse();
