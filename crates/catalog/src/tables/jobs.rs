@@ -137,7 +137,7 @@ pub(crate) async fn forget_ended(tx: &mut Tx, app_id: i64, up_to: Timestamp) -> 
     tx.execute("DELETE FROM jobs WHERE app_id = $1 AND ended_at <= $2", &[app_id.into(), up_to.into()]).await
 }
 
-/// Describes each unfinished job, as in `job nightly (0190…)`.
+/// Describes each unfinished job, as in `nightly (0190…)`.
 pub(crate) async fn open(tx: &mut Tx, needed: Needed<'_>, limit: i64) -> Result<Vec<String>> {
     let (condition, params) = needed.condition();
     let sql = format!(

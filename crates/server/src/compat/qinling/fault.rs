@@ -122,8 +122,7 @@ impl From<V1Held> for Fault {
             (_, Execution) => "running execution(s)",
         };
         let blocker = |(holder, name)| match holder {
-            // Named with its kind already.
-            Job => name,
+            Job => format!("job {name}"),
             Webhook => format!("webhook {name}"),
             Alias => format!("alias {name}"),
             Execution => format!("execution {name}"),
