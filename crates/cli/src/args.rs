@@ -178,7 +178,7 @@ pub enum Command {
     #[command(subcommand, visible_alias = "ht")]
     Httptrigger(commands::httptrigger::HttptriggerCommand),
     /// Timers that call functions on a schedule
-    #[command(subcommand)]
+    #[command(subcommand, visible_aliases = ["timetrigger", "tt"])]
     Timer(commands::timer::TimerCommand),
     /// Run functions and inspect past runs
     #[command(subcommand, visible_alias = "exec")]

@@ -224,7 +224,9 @@ fn what_cannot_run_is_refused_where_it_is_made() {
     let function = stage.world.run("function create w --env wasm --code hello/main.py");
     assert!(function.status == Some(1) && function.stderr.contains("do not run yet"), "{}", function.snapshot());
     stage.world.env.write_file("milepost.yaml", MANIFEST.replace("env: python", "env: wasm"));
-    assert!(!stage.world.run("deploy").succeeded());
+    let deployed = stage.world.run("deploy");
+    let told = deployed.stderr.contains("wasm functions do not run yet");
+    assert!(!deployed.succeeded() && told, "{}", deployed.snapshot());
 }
 
 #[test]

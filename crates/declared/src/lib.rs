@@ -31,7 +31,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use milepost_model::change::{Deployment, UnitKey};
-use milepost_model::spec::{BUILT_IN_ENVIRONMENTS, EnvironmentSpec};
+use milepost_model::spec::{BUILT_IN_ENVIRONMENTS, EnvironmentSpec, Runtime, UnknownRuntime};
 use milepost_model::unit_put::{Put, UnitPut};
 use milepost_model::{AliasName, AppName, Selector, UnitKind, UnitName, suggest};
 
@@ -264,6 +264,12 @@ impl Declared {
     /// names of that kind in the app, and `app` is its name if it exists.
     pub fn unknown(&self, reference: &Reference, app_has: &[&str], app: Option<&str>) -> Problem {
         let Reference { place, by, key } = reference;
+        if key.kind == UnitKind::Environment
+            && let Err(error @ UnknownRuntime::Wasm) = key.name.as_str().parse::<Runtime>()
+        {
+            let message = format!("{by} refers to environment `{}`: {error}", key.name);
+            return Problem { place: place.clone(), message, hint: None, next: None };
+        }
         let specs = self.origin.is_dir();
         let origin = if specs { "the folder" } else { "the manifest" };
         let own = self.units.iter().filter(|unit| unit.put.unit.kind() == key.kind).map(|unit| unit.put.name.as_str());

@@ -53,6 +53,9 @@ pub fn exit(mut error: Error, root: &mut Command, args: &[OsString]) -> ! {
             }
         }
         ErrorKind::InvalidSubcommand => improve(&mut error, command, walk.path.is_empty(), &words),
+        ErrorKind::MissingRequiredArgument | ErrorKind::TooManyValues if walk.path.first() == Some(&"route") => {
+            prefix_is_a_flag(&mut error, &words);
+        }
         _ => {}
     }
     report(error, root, args)
@@ -94,6 +97,19 @@ fn improve(error: &mut Error, command: &Command, is_root: bool, words: &[&str]) 
             }
         }
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(own));
+    }
+}
+
+/// In Fission `--prefix` takes the path.
+fn prefix_is_a_flag(error: &mut Error, words: &[&str]) {
+    let after = words.iter().skip_while(|word| **word != "--prefix").nth(1);
+    let joined = words.iter().find_map(|word| word.strip_prefix("--prefix="));
+    if let Some(path) = after.copied().filter(|path| path.starts_with('/')).or(joined) {
+        let tip = format!(
+            "write '--url {path} --prefix', or 'milepost httptrigger create --prefix {path}' for a route that behaves \
+             as in Fission"
+        );
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
 }
 
@@ -157,6 +173,15 @@ mod tests {
                 super::super::tree::assert_parses(line);
             }
         }
+    }
+
+    #[test]
+    fn explains_fissions_prefix_of_routes() {
+        let args: Vec<&str> = "milepost route create --prefix /shop --function hello".split(' ').collect();
+        let mut error = crate::args::Cli::definition().try_get_matches_from(&args).expect_err("no --url");
+        prefix_is_a_flag(&mut error, &args[1..]);
+        let said = error.to_string();
+        assert!(said.contains("tip: write '--url /shop --prefix', or 'milepost httptrigger create"), "{said}");
     }
 
     #[test]

@@ -150,4 +150,12 @@ fn packages_and_routes_are_created_as_fission_does() {
     project.code("hello", "hello", "two");
     project.stage.world.ok("package update --name hello --src hello");
     assert_eq!(project.json("package info hello")["number"], 2);
+    let limits =
+        "--executortype newdeploy --mincpu 40 --maxcpu 80 --minmemory 64 --maxmemory 256 --targetcpu 50 --rpp 2";
+    let created = project.run(&format!("fn create --name limited --env python --code hello/hello.py {limits}"));
+    assert!(created.succeeded() && created.stderr.contains("`--targetcpu` has no effect"), "{}", created.snapshot());
+    let spec = &project.json("function get limited")["spec"];
+    let found = (&spec["cpu"], &spec["memory"], &spec["scale"]["concurrency"]);
+    assert_eq!(found, (&80.into(), &(256 << 20).into(), &2.into()), "{spec}");
+    project.stage.world.ok("tt create --name often --cron \"@every 1h\" --function limited");
 }

@@ -170,6 +170,9 @@ fn an_alias_moves(stage: &Stage) {
     let answer = stage.refused(stage.request(Method::DELETE, &format!("/v1/functions/{first}")), 403, words);
     let all = [format!("job {job}"), format!("webhook {webhook}"), "alias a".to_owned()];
     assert_eq!(answer["blockers"], json!(all), "everything that stands in the way is told");
+    let (status, answer) = stage.send(stage.request(Method::DELETE, "/v1/aliases/a"));
+    let words = answer["faultstring"].as_str().unwrap_or_default();
+    assert!(status == 403 && words.contains(&job) && words.contains(&webhook), "clients show the text only: {answer}");
 
     let moved = stage.json(Method::PUT, "/v1/aliases/a", &json!({ "function_id": second }), 200);
     assert_eq!(moved["function_id"], json!(second));

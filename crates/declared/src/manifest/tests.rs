@@ -415,6 +415,14 @@ fn finds_references_to_missing_functions() {
 }
 
 #[test]
+fn a_reference_to_wasm_is_refused_with_the_reason() {
+    let declared = parse("functions:\n  hello: { env: wasm, src: hello }\n").expect("a manifest");
+    let Problem { message, hint, .. } = declared.unknown(declared.unresolved()[0], &[], None);
+    assert!(message.contains("environment `wasm`: wasm functions do not run yet"), "{message}");
+    assert_eq!(hint, None);
+}
+
+#[test]
 fn hints_list_existing_units_when_no_name_is_similar() {
     let hints = |text: &str, app_has: &[&str]| {
         let declared = parse(text).expect("a manifest");

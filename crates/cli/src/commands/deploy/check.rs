@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use milepost_declared::apply::unreadable_files;
 use milepost_declared::lookup::{LookedUp, look_up};
 use milepost_declared::{Declared, Problem};
-use milepost_model::UnitKind;
+use milepost_model::{UnitKind, UnitPut};
 
 use super::agreed_app;
 use crate::args::Global;
@@ -35,16 +35,21 @@ async fn ask(ui: &Ui, global: &Global, declared: &Declared) -> LookedUp {
     if names_nothing && declared.keys().all(|key| key.kind != UnitKind::Function) {
         return LookedUp::default();
     }
+    let requests_much = declared.units.iter().any(|unit| match &unit.put.unit {
+        UnitPut::Function(put) => put.memory.is_some() || put.scale.as_ref().is_some_and(|scale| scale.max.is_some()),
+        _ => false,
+    });
     match look_up_in_app(ui, global, declared).await {
         Ok(found) => found,
-        // Without names to look up, only the plan's limits would have been checked.
-        Err(_) if names_nothing => LookedUp::default(),
+        // Only the number of functions would have been checked.
+        Err(_) if names_nothing && !requests_much => LookedUp::default(),
         Err(failure) => {
             let keys = unresolved.iter().map(|reference| &reference.key);
             let keys = keys.chain(declared.claims.iter().map(|claim| &claim.key)).map(ToString::to_string);
             let pointers =
                 declared.pointers.iter().map(|pointer| format!("function {} {}", pointer.function, pointer.version));
-            let names: BTreeSet<String> = keys.chain(pointers).collect();
+            let plan = requests_much.then(|| "limits of the plan".to_owned());
+            let names: BTreeSet<String> = keys.chain(pointers).chain(plan).collect();
             let names = names.into_iter().collect::<Vec<_>>().join(", ");
             ui.say(&format!("No server available ({}); not checked: {names}", failure.message()));
             LookedUp::default()

@@ -55,6 +55,7 @@ impl CreateArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+    args.function.fission.warn_without_effect(context.ui);
     let (mut puts, files) = args.function.puts(Mode::Create).await?;
     puts.extend(args.route()?);
     folders::send(context, args.change.change(puts, Vec::new()), files).await?;
@@ -64,6 +65,7 @@ pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
 
 /// `--spec`: writes Fission documents instead of changing the app.
 pub async fn write(ui: &Ui, args: &CreateArgs) -> Result<()> {
+    args.function.fission.warn_without_effect(ui);
     let mut function = args.function.clone();
     // As in Fission, a function is in the environment of its package.
     if let (None, Some(package)) = (&function.env, &function.pkg) {

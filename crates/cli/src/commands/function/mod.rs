@@ -1,5 +1,6 @@
 mod create;
 mod delete;
+mod fission;
 mod get;
 mod list;
 mod put;

@@ -9,6 +9,7 @@ use milepost_model::spec::FunctionPermission;
 use milepost_model::unit_put::{FunctionPut, PackagePut, Put, PutOnly, ScalePut, UnitPut, VersionRef};
 use milepost_model::{GroupName, Selector, UnitKind, UnitName};
 
+use super::fission::FissionArgs;
 use crate::commands::shared::{
     self, ChangeArgs, NameArgs, parse_duration_ms, parse_label, parse_memory, parse_pair, parse_permission,
 };
@@ -74,7 +75,7 @@ pub struct FunctionArgs {
     #[arg(long, visible_alias = "maxscale", value_name = "COUNT")]
     pub max: Option<u32>,
     /// Maximum concurrent calls per instance
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, visible_aliases = ["requestsperpod", "rpp"], value_name = "COUNT")]
     pub concurrency: Option<u32>,
     /// How long to keep an idle instance, like `5m`
     #[arg(long, visible_alias = "idletimeout", value_name = "TIME", value_parser = parse_duration_ms)]
@@ -85,6 +86,8 @@ pub struct FunctionArgs {
     /// Group to add the new version to
     #[arg(long, value_name = "GROUP")]
     pub tag: Option<String>,
+    #[command(flatten)]
+    pub fission: FissionArgs,
 }
 
 /// The kind of command that the puts are for.

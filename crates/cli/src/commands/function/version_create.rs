@@ -19,6 +19,7 @@ pub struct CreateArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: CreateArgs) -> Result<()> {
+    args.function.fission.warn_without_effect(context.ui);
     let (puts, files) = args.function.puts(Mode::Version).await?;
     folders::send(context, args.change.change(puts, Vec::new()), files).await?;
     args.function.tell_group(context, &args.change);

@@ -18,6 +18,7 @@ pub struct UpdateArgs {
 }
 
 pub async fn run(context: &Context<'_>, args: UpdateArgs) -> Result<()> {
+    args.function.fission.warn_without_effect(context.ui);
     let (puts, files) = args.function.puts(Mode::Update).await?;
     folders::send(context, args.change.change(puts, Vec::new()), files).await?;
     args.function.tell_group(context, &args.change);

@@ -81,10 +81,14 @@ impl From<Refusal> for Fault {
     fn from(refusal: Refusal) -> Self {
         let steps = phrase::sentences(&refusal);
         let Refusal { code, message, facts, hint: _, blockers, next: _ } = refusal;
-        let mut told = vec![phrase::sentence(&message)];
-        told.extend(steps);
         let mut blockers = blockers;
         blockers.extend(crate::phrase::blockers(&facts));
+        let mut told = vec![phrase::sentence(&message)];
+        // Clients show only this text, and the steps are about what is named here.
+        if code == Code::InUse && !blockers.is_empty() {
+            told.push(phrase::used_by(&blockers));
+        }
+        told.extend(steps);
         Self { status: status_of(code), message: told.join(" "), blockers }
     }
 }

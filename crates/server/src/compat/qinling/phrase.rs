@@ -26,6 +26,15 @@ pub(super) fn sentence(text: &str) -> String {
     format!("{first}{}{end}", letters.as_str())
 }
 
+/// Names what uses something, with a bound for long lists.
+pub(super) fn used_by(blockers: &[String]) -> String {
+    const MOST: usize = 5;
+    let shown = &blockers[..blockers.len().min(MOST)];
+    let rest = blockers.len() - shown.len();
+    let more = if rest > 0 { format!(", and {rest} more") } else { String::new() };
+    format!("Used by: {}{more}.", shown.join(", "))
+}
+
 fn step(next: &Next) -> Option<String> {
     Some(match next {
         Next::DidYouMean { names } => format!("did you mean {}?", or_list(names)),
