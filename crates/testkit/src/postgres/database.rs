@@ -33,6 +33,11 @@ pub fn database() -> TestDatabase {
 }
 
 impl TestDatabase {
+    /// Runs statements, such as a dump in plain SQL.
+    pub fn run(&self, statements: &str) {
+        execute(&self.url, statements).unwrap_or_else(|error| panic!("run statements in {}: {error:?}", self.name));
+    }
+
     pub(super) fn create(server: &str, lease: Option<File>) -> Self {
         // Each hasher of the standard library is seeded randomly by the system, which is unique
         // enough.
