@@ -67,6 +67,14 @@ impl Frames {
         self.position
     }
 
+    /// The size of the pack up to the end of the current blob.
+    pub(crate) fn announced(&self) -> u64 {
+        match &self.state {
+            State::Body(body) => self.position.saturating_add(body.remaining),
+            State::Magic(_) | State::Header(_) => self.position,
+        }
+    }
+
     /// Consumes the next bytes, split anywhere. Must not be called again after an error.
     pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<(), BlobError> {
         while !bytes.is_empty() {

@@ -70,7 +70,7 @@ where
         let chunk = chunk.map_err(|error| BlobError::Interrupted(error.into()))?;
         // Checked before it is written, so that a rejected pack costs as little as possible.
         frames.push(&chunk)?;
-        room.before(chunk.len())?;
+        room.before(chunk.len(), frames.announced())?;
         writer.put(chunk).await?;
     }
     let size = frames.position();

@@ -29,7 +29,7 @@ impl Disk {
     }
 
     pub(crate) fn watch(&self) -> Watch {
-        Watch { disk: self.clone(), written: 0, next: 0 }
+        Watch { disk: self.clone(), written: 0, announced: 0, next: 0 }
     }
 
     /// `None` if it is not known.
@@ -43,39 +43,49 @@ impl Disk {
 pub(crate) struct Watch {
     disk: Disk,
     written: u64,
+    announced: u64,
     next: u64,
 }
 
 impl Watch {
-    /// Call before writing. Fails if the disk would get too full.
-    pub(crate) fn before(&mut self, more: usize) -> Result<(), BlobError> {
+    /// Call before writing. Fails if the disk would get too full, with the size that the pack has
+    /// announced so far.
+    pub(crate) fn before(&mut self, more: usize, announced: u64) -> Result<(), BlobError> {
+        let before = self.written;
         self.written += more as u64;
-        if self.written < self.next {
+        let announced = announced.max(self.written);
+        if self.written < self.next && announced < self.announced + EVERY {
             return Ok(());
         }
-        self.next = self.written + EVERY;
-        check(self.written, self.disk.free())
+        (self.next, self.announced) = (self.written + EVERY, announced);
+        check(announced, announced - before, self.disk.free())
     }
 }
 
 impl Blobs {
+    /// Fails if this many bytes would make the disk too full.
+    pub fn check_room(&self, size: u64) -> Result<(), BlobError> {
+        check(size, size, self.disk.free())
+    }
+
     /// Passes on what is about to be written next to the packs, and fails when the disk would get
     /// too full.
     pub fn leaving_room(&self, bytes: BlobStream) -> BlobStream {
         let mut watch = self.disk.watch();
         let checked = bytes.map(move |chunk| {
             let chunk = chunk?;
-            watch.before(chunk.len())?;
+            watch.before(chunk.len(), 0)?;
             Ok(chunk)
         });
         checked.boxed()
     }
 }
 
-fn check(written: u64, free: Option<u64>) -> Result<(), BlobError> {
-    let least = if written <= SMALL { LEAST_FREE_SMALL } else { LEAST_FREE };
+/// `size` bytes are known of a pack, of which `more` are still to be written.
+fn check(size: u64, more: u64, free: Option<u64>) -> Result<(), BlobError> {
+    let least = if size <= SMALL { LEAST_FREE_SMALL } else { LEAST_FREE };
     match free {
-        Some(free) if free < least => Err(BlobError::NoRoom { free }),
+        Some(free) if free < least.saturating_add(more) => Err(BlobError::NoRoom { free }),
         _ => Ok(()),
     }
 }
@@ -86,20 +96,27 @@ mod tests {
 
     #[test]
     fn small_packs_may_leave_less_free_than_large_ones() {
-        let fits = |written: u64, free: u64| check(written << 20, Some(free << 20)).is_ok();
-        assert!(fits(1, 100) && fits(8, 64) && fits(9, 256));
-        assert!(!fits(1, 63) && !fits(9, 255));
-        assert!(check(u64::MAX, None).is_ok());
+        let fits = |size: u64, more: u64, free: u64| check(size << 20, more << 20, Some(free << 20)).is_ok();
+        assert!(fits(1, 0, 100) && fits(8, 0, 64) && fits(9, 0, 256));
+        assert!(!fits(1, 0, 63) && !fits(9, 0, 255));
+        assert!(fits(8, 8, 72) && fits(300, 300, 556));
+        assert!(!fits(8, 8, 71) && !fits(300, 300, 555));
+        assert!(check(u64::MAX, u64::MAX, None).is_ok() && check(u64::MAX, u64::MAX, Some(u64::MAX)).is_ok());
     }
 
     #[test]
     fn looks_at_the_start_and_every_few_megabytes() {
         let disk = Disk::default();
         let mut watch = disk.watch();
-        watch.before(1).expect("no disk");
+        watch.before(1, 0).expect("no disk");
         assert_eq!(watch.next, 1 + EVERY);
-        watch.before(EVERY as usize).expect("no disk");
-        assert_eq!(watch.next, 1 + EVERY + EVERY);
+        watch.before(1, EVERY).expect("no disk");
+        assert_eq!(watch.next, 1 + EVERY);
+        // A large file was announced.
+        watch.before(1, 2 * EVERY).expect("no disk");
+        assert_eq!((watch.next, watch.announced), (3 + EVERY, 2 * EVERY));
+        watch.before(EVERY as usize, 2 * EVERY).expect("no disk");
+        assert_eq!(watch.next, 3 + 2 * EVERY);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Uploads. A stream of blobs is stored as one pack, and only then registered in the catalog. A
 //! crash in between leaves an unknown pack, which a later sweep removes.
 
-use std::pin::pin;
 use std::time::Duration;
 
 use axum::BoxError;
@@ -48,11 +47,11 @@ pub(crate) async fn upload(content: &Content, app: &AppName, headers: &HeaderMap
             .hint("send less, or move the app to a larger plan")
             .into());
     }
-    let mut body = pin!(while_it_moves(body));
+    let mut body = Box::pin(while_it_moves(body));
     match content.blobs.ingest(&mut body, limits(most)).await {
         Ok(ingested) => register(content, app, ingested).await,
         Err(error) => {
-            body::hear_out(&mut body).await;
+            body::drain_aside(body);
             Err(error.into())
         }
     }

@@ -20,7 +20,12 @@ pub(crate) fn hear_out_aside(headers: &HeaderMap, body: Body) {
     if headers.contains_key(EXPECT) {
         return;
     }
-    let body = body.into_data_stream();
+    drain_aside(body.into_data_stream());
+}
+
+/// Drains the rest of a body in the background. The response goes out immediately, and a sender that
+/// reads it stops sending.
+pub(crate) fn drain_aside<E: Send + 'static>(body: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static) {
     // A sender that stopped writing is waiting for the response. With nothing in flight, closing
     // the connection cannot cut the response off.
     let sending = stream::unfold(body, |mut body| async move {

@@ -16,8 +16,8 @@ use milepost_model::{Code, Digest, Refusal};
 use super::path::{ChannelFile, Kind, tags};
 use crate::auth::Caller;
 use crate::content::ingest::while_it_moves;
-use crate::edge::body::hear_out;
-use crate::edge::extract::Path;
+use crate::edge::body::{hear_out, hear_out_aside};
+use crate::edge::extract::{Path, declared_length};
 use crate::error::ApiResult;
 use crate::state::Shared;
 
@@ -36,7 +36,7 @@ pub(crate) async fn channels_put(
     caller.everywhere()?;
     let file = ChannelFile::parse(&path)?;
     match file.kind {
-        Kind::Artifact(digest) => store(&state, &file, digest, body).await,
+        Kind::Artifact(digest) => store(&state, &file, digest, &headers, body).await,
         Kind::All | Kind::Latest | Kind::Signature => {
             let bytes = read(&file, body).await?;
             replace(&caller, &state, &file, &headers, bytes).await
@@ -44,8 +44,18 @@ pub(crate) async fn channels_put(
     }
 }
 
-async fn store(state: &Shared, file: &ChannelFile, digest: Digest, body: Body) -> ApiResult<Response> {
+async fn store(
+    state: &Shared,
+    file: &ChannelFile,
+    digest: Digest,
+    headers: &HeaderMap,
+    body: Body,
+) -> ApiResult<Response> {
     // Channels are stored next to the packs.
+    if let Err(full) = declared_length(headers).map_or(Ok(()), |declared| state.content.blobs.check_room(declared)) {
+        hear_out_aside(headers, body);
+        return Err(full.into());
+    }
     let bytes = state.content.blobs.leaving_room(while_it_moves(body).map_err(BlobError::Interrupted).boxed());
     state.content.channels.store(&file.name, bytes, digest, MAX_ARTIFACT_BYTES).await?;
     Ok(StatusCode::CREATED.into_response())
