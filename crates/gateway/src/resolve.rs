@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::{HeaderValue, StatusCode, header};
+use milepost_model::Next;
 use milepost_model::host::{self, Candidate, Named};
+use milepost_model::refusal::View;
 
 use crate::backend::{Backend, CallScope, LoadFailure};
 use crate::gateway::Inner;
@@ -125,7 +127,7 @@ impl<B: Backend> Inner<B> {
         let loaded = self.directory.get_or_load(&self.backend, app).await;
         loaded.map(drop).map_err(|LoadFailure(reason)| {
             tracing::warn!(reason, app, "an app could not be loaded");
-            let detail = "The app cannot be looked up at the moment.";
+            let detail = "The app cannot be reached right now.";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
                 .hint("try again in a moment")
                 .header(header::RETRY_AFTER, HeaderValue::from_static("1"))
@@ -162,7 +164,8 @@ impl Verdict {
     fn unknown_app(&mut self, app: &str) {
         self.add(
             Problem::new(StatusCode::NOT_FOUND, "unknown_app", format!("There is no app `{app}`."))
-                .hint("check the name; `milepost deploy` makes an app"),
+                .hint("check the name")
+                .operator(app, Next::Deploy),
         );
     }
 
@@ -173,9 +176,10 @@ impl Verdict {
 
 /// Returns the named release, or live without a name.
 fn choose<'a, F>(app: &'a AppView<F>, release: Option<&str>) -> Result<&'a Arc<ReleaseView<F>>, Problem> {
+    let releases = || Next::See { view: View::Releases };
     let none = |what: &str| {
         let detail = format!("The app `{}` has {what} release.", app.app);
-        Problem::new(StatusCode::NOT_FOUND, "no_release", detail).hint("`milepost release list` shows what there is")
+        Problem::new(StatusCode::NOT_FOUND, "no_release", detail).operator(&app.app, releases())
     };
     match release {
         None | Some("live") => app.live.as_ref().ok_or_else(|| none("no live")),
@@ -184,7 +188,7 @@ fn choose<'a, F>(app: &'a AppView<F>, release: Option<&str>) -> Result<&'a Arc<R
             Some(at) => {
                 let detail = format!("The release `{name}` of the app `{}` expired at {at}.", app.app);
                 let problem = Problem::new(StatusCode::GONE, "release_expired", detail)
-                    .hint("its app version can be released again with `milepost release create`");
+                    .operator(&app.app, Next::CreateRelease { of: Some(name.to_owned()) });
                 match HeaderValue::from_str(name) {
                     Ok(name) => problem.header(MILEPOST_RELEASE, name),
                     Err(_) => problem,
@@ -192,8 +196,7 @@ fn choose<'a, F>(app: &'a AppView<F>, release: Option<&str>) -> Result<&'a Arc<R
             }
             None => {
                 let detail = format!("The app `{}` has no release or tag `{name}`.", app.app);
-                Problem::new(StatusCode::NOT_FOUND, "unknown_release", detail)
-                    .hint("`milepost release list` shows what there is")
+                Problem::new(StatusCode::NOT_FOUND, "unknown_release", detail).operator(&app.app, releases())
             }
         }),
     }
