@@ -48,8 +48,7 @@ const KEYS: [&str; 11] = [
     "timers",
 ];
 
-const SECRETS_HINT: &str =
-    "list only their names, like `secrets: [API_KEY]`; set a value with `milepost secret set API_KEY`";
+const SECRETS_HINT: &str = "list only their names, like `secrets: [API_KEY]`; their values are set on the server";
 
 /// The manifest file, and the folder that its paths are relative to.
 #[derive(Debug, Clone, PartialEq, Eq)]
