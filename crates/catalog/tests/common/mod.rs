@@ -3,6 +3,7 @@
 
 pub mod checked;
 mod engines;
+pub mod facts;
 pub mod installed;
 mod puts;
 mod runs;

@@ -2,6 +2,7 @@ use milepost_model::change::Change;
 use milepost_model::release::LiveMode;
 use milepost_model::{AppName, Code, PlanName, UnitKind};
 
+use crate::common::facts::RefusalFacts;
 use crate::common::{Fixture, config, refused};
 
 fn name(text: &str) -> AppName {
@@ -25,7 +26,7 @@ async fn an_app_name_is_unique(t: &Fixture) {
 async fn an_unknown_app_is_refused_with_the_closest_name(t: &Fixture) {
     let refusal = refused(t.catalog.app_get(&name("shpo")).await);
     assert_eq!(refusal.code, Code::AppNotFound);
-    assert_eq!(refusal.hint.unwrap(), "did you mean `shop`?");
+    assert_eq!(refusal.close_names(), ["shop"]);
     let input = crate::common::input(Change::default());
     assert_eq!(refused(t.catalog.change(&name("shpo"), input).await).code, Code::AppNotFound);
 }
@@ -85,7 +86,7 @@ async fn only_a_different_plan_records_an_event(t: &Fixture) {
 async fn a_missing_unit_is_not_found(t: &Fixture) {
     let refusal = refused(t.version(UnitKind::Function, "hello", "latest").await);
     assert_eq!(refusal.code, Code::UnitNotFound);
-    assert_eq!(refusal.message, "App `shop` has no function `hello`.");
+    assert_eq!(refusal.message, "app `shop` has no function `hello`");
 }
 
 on_both_engines!(

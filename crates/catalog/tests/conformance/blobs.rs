@@ -1,6 +1,7 @@
 use milepost_catalog::NewBlob;
 use milepost_model::{Code, Digest, PlanName, UnitKind};
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 const MINUTE: i64 = 60_000;
@@ -29,7 +30,7 @@ async fn known_blobs_keep_their_location(t: &Fixture) {
 async fn a_directory_is_registered_only_with_its_children(t: &Fixture) {
     let (file, root) = tree_digests("one");
     let refusal = refused(t.register("p1", vec![blob(root, Some(vec![file]))]).await);
-    assert_eq!((refusal.code, refusal.blockers), (Code::MissingBlobs, vec![file.to_string()]));
+    assert_eq!((refusal.code, refusal.lines()), (Code::MissingBlobs, vec![file.to_string()]));
     assert_eq!((t.count("blobs").await, t.count("packs").await), (0, 0));
     t.register("p1", vec![blob(file, None)]).await.unwrap();
     t.register("p2", vec![blob(root, Some(vec![file]))]).await.unwrap();

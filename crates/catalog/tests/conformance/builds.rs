@@ -1,6 +1,7 @@
 //! Packages with a source: where their result comes from, and how long it is kept.
 
 use milepost_catalog::{NewBuild, Page};
+use milepost_model::Next;
 use milepost_model::build::{self, Build, BuildState};
 use milepost_model::change::{Change, UnitAction};
 use milepost_model::plan::Reason;
@@ -9,6 +10,7 @@ use milepost_model::unit_put::Put;
 use milepost_model::{Code, Digest, UnitKind};
 use serde_json::json;
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 const DAY: i64 = 24 * 3_600_000;
@@ -79,7 +81,7 @@ async fn a_build_is_recorded_only_with_its_blobs(t: &Fixture) {
     for wrong in [never, file] {
         let new = NewBuild { log: Some(log), ..new_build(t, source, "", Ok(wrong)).await };
         let refusal = refused(t.catalog.build_record(&t.app, new).await);
-        assert_eq!((refusal.code, refusal.blockers), (Code::MissingBlobs, vec![wrong.to_string()]));
+        assert_eq!((refusal.code, refusal.lines()), (Code::MissingBlobs, vec![wrong.to_string()]));
     }
     let new = NewBuild { log: Some(never), ..new_build(t, source, "", Err("no".into())).await };
     assert_eq!(refused(t.catalog.build_record(&t.app, new).await).code, Code::MissingBlobs);
@@ -182,9 +184,9 @@ async fn all_packages_that_need_a_build_are_listed_and_nothing_is_written(t: &Fi
     let refusal = t.refuse(puts.clone()).await;
     assert_eq!(refusal.code, Code::BuildNeeded);
     assert!(refusal.message.contains("`p1`, `p2`"), "{}", refusal.message);
-    assert_eq!(refusal.blockers.len(), 2);
-    assert!(refusal.blockers[0].starts_with("package p1: "), "{:?}", refusal.blockers);
-    assert!(refusal.hint.unwrap().contains("`milepost deploy`"));
+    assert_eq!(refusal.lines().len(), 2);
+    assert!(refusal.lines()[0].starts_with("package p1: "), "{:?}", refusal.lines());
+    assert_eq!(refusal.next, [Next::Build]);
     assert_eq!(t.rows().await, before);
 
     // An error that no build can fix comes first.
@@ -212,7 +214,7 @@ async fn a_dry_run_lists_needed_builds_and_continues(t: &Fixture) {
 
     // A real change rejects missing trees.
     let refusal = t.refuse(puts).await;
-    assert_eq!((refusal.code, refusal.blockers), (Code::MissingBlobs, vec![other.to_string()]));
+    assert_eq!((refusal.code, refusal.lines()), (Code::MissingBlobs, vec![other.to_string()]));
 }
 
 async fn a_build_keeps_its_blobs_for_thirty_days_after_its_last_use(t: &Fixture) {

@@ -218,7 +218,7 @@ async fn a_route_for_a_foreign_host_is_rejected_but_an_old_one_blocks_nothing(t:
     for said in ["route GET /x", "`www.example.org`", "app `shop`"] {
         assert!(refusal.message.contains(said), "{refusal:?}");
     }
-    assert!(refusal.hint.unwrap().contains("`TAG--shop.apps.example.org`"));
+    assert!(format!("{:?}", refusal.next).contains("`TAG--shop.apps.example.org`"), "{refusal:?}");
     let unchanged = send(vec![before, config("greeting", "hi")]).await.unwrap();
     assert!(unchanged.changed);
     let altered = on_host("GET /before", "web.example.org");

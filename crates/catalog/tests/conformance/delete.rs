@@ -3,6 +3,7 @@ use milepost_model::change::{Change, UnitAction};
 use milepost_model::release::ReleaseState;
 use milepost_model::{Code, UnitKind, Warning};
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 const FUNCTION: UnitKind = UnitKind::Function;
@@ -52,13 +53,13 @@ async fn deleting_a_version_in_use_lists_every_reference(t: &Fixture) {
         format!("timer n is pinned to {what}"),
         format!("release {} (tag beta, live, pinned) holds {what}", releases[0]),
     ];
-    assert_eq!(refusal.blockers, expected);
+    assert_eq!(refusal.lines(), expected);
     assert_eq!(t.rows().await, before);
 }
 
 async fn each_single_reference_blocks_a_delete(t: &Fixture) {
     let releases = deploy(t, &["one", "two"]).await;
-    let blocked = async || refused(t.delete(FUNCTION, "hello", "1").await).blockers.len();
+    let blocked = async || refused(t.delete(FUNCTION, "hello", "1").await).lines().len();
     t.alias("hello", "stable", "1").await;
     assert_eq!(blocked().await, 1);
     t.alias("hello", "stable", "2").await;
@@ -80,7 +81,7 @@ async fn a_release_with_a_trigger_pinned_to_the_version_blocks_its_delete(t: &Fi
     t.tag("beta", &id).await.unwrap();
     t.put([route("GET /a", "hello", "latest")]).await;
     let refusal = refused(t.delete(FUNCTION, "hello", "1").await);
-    assert_eq!(refusal.blockers, [format!("release {id} (tag beta) holds function hello version 1")]);
+    assert_eq!(refusal.lines(), [format!("release {id} (tag beta) holds function hello version 1")]);
 }
 
 async fn deleting_an_old_version_expires_the_untagged_releases_that_hold_it(t: &Fixture) {
@@ -110,7 +111,7 @@ async fn the_only_version_of_a_needed_function_is_not_deleted(t: &Fixture) {
     let before = t.rows().await;
     let refusal = refused(t.delete(FUNCTION, "hello", "1").await);
     assert_eq!(
-        (refusal.code, &refusal.blockers[..]),
+        (refusal.code, &refusal.lines()[..]),
         (Code::StillReferenced, &["route GET /a needs function hello".to_owned()][..])
     );
     assert_eq!(t.rows().await, before);
@@ -139,7 +140,7 @@ async fn a_package_version_is_not_deleted_while_a_function_on_it_is_in_use(t: &F
     t.alias("hello", "stable", "2").await;
     let before = t.rows().await;
     let refusal = refused(t.delete(PACKAGE, "hello", "2").await);
-    assert_eq!(refusal.blockers, ["alias stable points at function hello version 2"]);
+    assert_eq!(refusal.lines(), ["alias stable points at function hello version 2"]);
     assert_eq!(t.rows().await, before);
     assert_eq!(t.numbers(PACKAGE, "hello").await, [2, 1]);
 }

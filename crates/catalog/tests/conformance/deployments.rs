@@ -1,6 +1,8 @@
 //! Changes of deployments: ownership of units, and removal of units that a change no longer
 //! declares.
 
+use milepost_model::Next;
+use milepost_model::refusal::Field;
 use std::collections::BTreeMap;
 
 use milepost_model::change::{Change, Declaration, UnitAction};
@@ -8,6 +10,7 @@ use milepost_model::refusal::OwnedUnit;
 use milepost_model::unit_put::FunctionPut;
 use milepost_model::{ChangeOutcome, Code, UnitKind, UnitPut, Warning};
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 const FUNCTION: UnitKind = UnitKind::Function;
@@ -103,9 +106,9 @@ async fn units_of_another_deployment_are_rejected_and_all_listed(t: &Fixture) {
     for dry_run in [true, false] {
         let refusal = refused(t.send(Change { dry_run, ..conflict.clone() }).await);
         assert_eq!(refusal.code, Code::OwnedElsewhere);
-        let blockers = ["secret S belongs to deployment folder a (a)", "config belongs to deployment folder a (a)"];
-        assert_eq!(refusal.blockers, blockers);
-        assert!(refusal.hint.unwrap().contains("--allow-conflicts"));
+        let blockers = ["deployment folder a (a) owns secret S", "deployment folder a (a) owns config"];
+        assert_eq!(refusal.lines(), blockers);
+        assert!(refusal.next.contains(&Next::Give { field: Field::AllowConflicts }), "{refusal:?}");
     }
     assert_eq!((t.rows().await, t.owners().await), before);
 }
@@ -318,10 +321,10 @@ async fn a_function_with_a_foreign_trigger_is_not_pruned_and_nothing_is_written(
     let before = (t.rows().await, t.owners().await);
     let refusal = refused(t.send(declared("a", [package("code", tree), config("a", 2)])).await);
     assert_eq!(
-        (refusal.code, &refusal.blockers[..]),
+        (refusal.code, &refusal.lines()[..]),
         (Code::StillReferenced, &["timer nightly needs function foo".to_owned()][..])
     );
-    assert_eq!(refusal.message, "Cannot remove function foo: other units of the app need it.");
+    assert_eq!(refusal.message, "cannot remove function foo: other units of the app need it");
     assert_eq!((t.rows().await, t.owners().await), before);
     assert_eq!(t.version(UnitKind::Config, "config", "latest").await.unwrap().number, 1);
 }

@@ -3,6 +3,7 @@
 use milepost_model::unit_put::{FunctionPut, PutOnly};
 use milepost_model::{Code, Digest, GroupName, Role, UnitKind, Warning};
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 fn name(text: &str) -> GroupName {
@@ -52,7 +53,7 @@ async fn deleting_a_group_keeps_its_versions(t: &Fixture) {
     assert_eq!(refusal.code, Code::GroupNotFound);
     assert_eq!(refused(t.catalog.group_delete(&t.app, "x", name("spring")).await).code, Code::GroupNotFound);
     t.put([config("a", 2).grouped("autumn")]).await;
-    assert_eq!(refused(t.catalog.group_get(&t.app, name("autum")).await).hint.unwrap(), "did you mean `autumn`?");
+    assert_eq!(refused(t.catalog.group_get(&t.app, name("autum")).await).close_names(), ["autumn"]);
 }
 
 async fn a_deleted_version_leaves_its_group(t: &Fixture) {
@@ -73,7 +74,7 @@ async fn tokens_are_found_by_their_hash(t: &Fixture) {
     assert_eq!(refused(taken).code, Code::TokenExists);
     let names: Vec<String> = t.catalog.token_list().await.unwrap().into_iter().map(|token| token.name).collect();
     assert_eq!(names, ["Root", "ci"]);
-    assert_eq!(refused(t.catalog.token_delete("cj".into()).await).hint.unwrap(), "did you mean `ci`?");
+    assert_eq!(refused(t.catalog.token_delete("cj".into()).await).close_names(), ["ci"]);
     t.catalog.token_delete("ci".into()).await.unwrap();
     assert!(t.catalog.token_by_hash(hash).await.unwrap().is_none());
 }

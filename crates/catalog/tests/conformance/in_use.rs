@@ -4,6 +4,7 @@ use milepost_model::execution::ExecutionStatus;
 use milepost_model::job::{JobChange, JobState};
 use milepost_model::{Code, UnitKind};
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 const FUNCTION: UnitKind = UnitKind::Function;
@@ -19,19 +20,19 @@ async fn blocked(t: &Fixture, selector: &str) -> Vec<String> {
     let refusal = refused(t.delete(FUNCTION, "hello", selector).await);
     assert_eq!(refusal.code, Code::InUse);
     assert_eq!(t.rows().await, before);
-    refusal.blockers
+    refusal.lines()
 }
 
 async fn a_version_with_an_open_execution_is_not_deleted(t: &Fixture) {
     two_versions(t).await;
     let id = t.accept("hello", "1").await.execution.id;
-    let expected = [format!("execution {id} of function hello version 1 has not ended")];
+    let expected = [format!("execution {id} runs function hello version 1")];
     assert_eq!(blocked(t, "1").await, expected);
     let claimed = t.claim(NODE, 1).await.remove(0);
     assert_eq!(blocked(t, "1").await, expected);
     assert_eq!(blocked(t, "all").await, expected, "of all, or none");
     let package = refused(t.delete(UnitKind::Package, "hello", "1").await);
-    assert_eq!(package.blockers, expected, "a package takes its functions along, so it stays too");
+    assert_eq!(package.lines(), expected, "a package takes its functions along, so it stays too");
     t.catalog.give_back_all(3).await.unwrap();
     assert_eq!(blocked(t, "1").await, expected);
     let claimed_again = t.claim(NODE, 1).await.remove(0);
@@ -49,7 +50,7 @@ async fn only_the_first_of_many_executions_are_listed(t: &Fixture) {
     }
     let blockers = blocked(t, "1").await;
     assert_eq!(blockers.len(), 21);
-    assert_eq!(blockers[20], "5 more executions of function hello version 1 have not ended");
+    assert_eq!(blockers[20], "execution and 5 more runs function hello version 1");
 }
 
 async fn a_version_with_an_unfinished_job_pinned_to_it_is_not_deleted(t: &Fixture) {
@@ -93,9 +94,9 @@ async fn a_function_with_jobs_or_webhooks_is_not_removed(t: &Fixture) {
     let expected =
         [format!("job {} needs function hello", job.id), format!("webhook {} needs function hello", webhook.id)];
     let refusal = refused(t.remove(FUNCTION, "hello").await);
-    assert_eq!((refusal.code, refusal.blockers.as_slice()), (Code::StillReferenced, &expected[..]));
+    assert_eq!((refusal.code, refusal.lines().as_slice()), (Code::StillReferenced, &expected[..]));
     let refusal = refused(t.delete(FUNCTION, "hello", "all").await);
-    assert_eq!((refusal.code, refusal.blockers.as_slice()), (Code::StillReferenced, &expected[..]));
+    assert_eq!((refusal.code, refusal.lines().as_slice()), (Code::StillReferenced, &expected[..]));
     t.catalog.job_delete(&t.app, "joe", job.id).await.unwrap();
     t.catalog.webhook_delete(&t.app, "wes", webhook.id).await.unwrap();
     t.remove(FUNCTION, "hello").await.unwrap();
@@ -110,7 +111,7 @@ async fn everything_that_needs_a_function_is_listed_at_once(t: &Fixture) {
         ["route /p".to_owned(), "timer n".to_owned(), format!("job {}", job.id), format!("webhook {}", webhook.id)];
     let expected = users.map(|user| format!("{user} needs function hello"));
     let refusal = refused(t.remove(FUNCTION, "hello").await);
-    assert_eq!((refusal.code, refusal.blockers.as_slice()), (Code::StillReferenced, &expected[..]));
+    assert_eq!((refusal.code, refusal.lines().as_slice()), (Code::StillReferenced, &expected[..]));
     // References to single versions do not hide them.
     t.alias("hello", "stable", "1").await;
     let blockers = blocked(t, "all").await;
@@ -125,8 +126,8 @@ async fn an_alias_that_a_job_or_webhook_follows_is_not_deleted(t: &Fixture) {
     let webhook = t.webhook("hello", "@stable").await.unwrap();
     let delete =
         async || t.catalog.alias_delete(&t.app, "al", "hello".parse().unwrap(), "stable".parse().unwrap()).await;
-    let expected = [format!("job {} follows it", job.id), format!("webhook {} follows it", webhook.id)];
-    assert_eq!(refused(delete().await).blockers, expected);
+    let expected = [format!("job {} follows", job.id), format!("webhook {} follows", webhook.id)];
+    assert_eq!(refused(delete().await).lines(), expected);
     t.catalog.job_delete(&t.app, "joe", job.id).await.unwrap();
     t.catalog.webhook_delete(&t.app, "wes", webhook.id).await.unwrap();
     delete().await.unwrap();

@@ -5,6 +5,7 @@ use milepost_model::install::{HoldInstall, InstallChange, InstallSettings, LiftI
 use milepost_model::release::LiveMode;
 use serde_json::json;
 
+use crate::common::facts::RefusalFacts;
 use crate::common::installed::*;
 use crate::common::*;
 
@@ -52,7 +53,7 @@ async fn an_install_without_its_inputs_is_rejected_and_lists_them(t: &Fixture) {
     let lacking = version("1.0.0", [config("n", 1)], &["DATABASE_URL", "KEY"]);
     let refusal = refused(t.install_with(InstallSettings::default(), lacking).await);
     assert_eq!(refusal.code, Code::MissingInputs);
-    assert_eq!(refusal.blockers, ["DATABASE_URL", "KEY"]);
+    assert_eq!(refusal.lines(), ["DATABASE_URL", "KEY"]);
     assert_eq!(t.rows().await, rows);
 }
 

@@ -6,6 +6,7 @@ use milepost_model::job::{JobChange, JobState, NewJob};
 use milepost_model::{Code, Timestamp, UnitKind};
 use serde_json::json;
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 const SECOND: i64 = 1000;
@@ -194,7 +195,7 @@ async fn a_job_is_found_by_its_name_unless_ambiguous(t: &Fixture) {
     t.clock.advance_ms(1);
     let new = t.job(named("nightly")).await;
     let refusal = refused(id("nightly").await);
-    assert_eq!((refusal.code, refusal.blockers.len()), (Code::InvalidRequest, 2));
+    assert_eq!((refusal.code, refusal.lines().len()), (Code::InvalidRequest, 2));
     let cancelled = JobChange { state: Some(JobState::Cancelled), ..JobChange::default() };
     t.catalog.job_update(&t.app, "joe", new.id.clone(), cancelled.clone()).await.unwrap();
     assert_eq!(id("nightly").await.unwrap(), old.id, "the one that may go on");

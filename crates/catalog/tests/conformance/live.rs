@@ -1,8 +1,10 @@
 use milepost_catalog::{CatalogError, LiveTarget, Rollback, RollbackInput};
+use milepost_model::Next;
 use milepost_model::change::Change;
 use milepost_model::release::{Live, LiveMode};
 use milepost_model::{Code, PlanName, UnitKind, Warning};
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 async fn release(t: &Fixture, value: i64) -> String {
@@ -46,7 +48,7 @@ async fn live_is_pinned_by_tag_uid_or_id(t: &Fixture) {
         set(t, LiveTarget::Release(name.to_owned())).await.unwrap();
         assert_eq!(t.live_id().await, id, "{name}");
     }
-    assert_eq!(refused(set(t, LiveTarget::Release("goood".into())).await).hint.unwrap(), "did you mean `good`?");
+    assert_eq!(refused(set(t, LiveTarget::Release("goood".into())).await).close_names(), ["good"]);
 }
 
 async fn each_rollback_goes_one_step_further_back(t: &Fixture) {
@@ -109,7 +111,7 @@ async fn a_rollback_to_a_deleted_version_suggests_the_next_reachable_one(t: &Fix
     assert_eq!(refusal.code, Code::VersionDeleted);
     let (uid, release) = (second.app_version.unwrap(), second.release.unwrap().id);
     assert!(refusal.message.contains(&uid) && refusal.message.contains(&release), "{}", refusal.message);
-    assert_eq!(refusal.hint.unwrap(), format!("`milepost rollback --to {first}` goes to what was live before that"));
+    assert!(refusal.next.contains(&Next::RollBackTo { target: first.clone() }), "{refusal:?}");
     assert_eq!(back(t, Some(&first)).await.unwrap().to.app_version, first);
 }
 

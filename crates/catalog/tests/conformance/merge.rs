@@ -1,9 +1,12 @@
 //! Which fields of a put are kept and which get their default.
 
+use milepost_model::Next;
+use milepost_model::refusal::Field;
 use milepost_model::unit_put::{ConfigPut, FunctionPut, PackagePut, ScalePut};
 use milepost_model::{Code, UnitKind, UnitPut};
 use serde_json::json;
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 async fn a_merged_function_keeps_omitted_fields(t: &Fixture) {
@@ -76,7 +79,7 @@ async fn a_command_for_a_package_without_a_source_is_refused(t: &Fixture) {
     let command = PackagePut { merge: true, build_command: Some("./build.sh".into()), ..PackagePut::default() };
     let refusal = t.refuse([put("p", UnitPut::Package(command))]).await;
     assert_eq!(refusal.code, Code::InvalidSpec);
-    assert!(refusal.hint.unwrap().contains("--src"));
+    assert_eq!(refusal.next, [Next::Give { field: Field::Source }]);
 }
 
 async fn a_merged_package_keeps_its_environment_command_and_log(t: &Fixture) {
@@ -123,7 +126,7 @@ async fn a_package_needs_code_and_an_environment(t: &Fixture) {
     assert_eq!(t.refuse([package_with(homeless)]).await.code, Code::InvalidSpec);
     let (file, _) = tree_digests("never sent");
     let refusal = t.refuse([package("code", file)]).await;
-    assert_eq!((refusal.code, refusal.blockers), (Code::MissingBlobs, vec![file.to_string()]));
+    assert_eq!((refusal.code, refusal.lines()), (Code::MissingBlobs, vec![file.to_string()]));
 }
 
 async fn config_keys_are_set_unset_and_replaced(t: &Fixture) {

@@ -8,6 +8,7 @@ use milepost_model::unit_put::Put;
 use milepost_model::{ChangeOutcome, Code, PlanName, UnitKind, Warning};
 use serde_json::json;
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 fn on_live(puts: impl IntoIterator<Item = Put>) -> Change {
@@ -183,8 +184,8 @@ async fn units_with_aliases_jobs_or_webhooks_are_not_left_out(t: &Fixture) {
     t.webhook("new", "latest").await.unwrap();
     let rows = t.rows().await;
     let refusal = refused(t.send(on_live([config("b", 3)])).await);
-    assert_eq!((refusal.code, refusal.blockers.len()), (Code::StillReferenced, 2), "{:?}", refusal.blockers);
-    assert_eq!(refusal.blockers[0], "alias stable points at function new");
+    assert_eq!((refusal.code, refusal.lines().len()), (Code::StillReferenced, 2), "{:?}", refusal.lines());
+    assert_eq!(refusal.lines()[0], "alias stable points at function new");
     assert_eq!(t.rows().await, rows);
     // If the same change puts them, they stay.
     let tree = t.tree("bad").await;
@@ -246,7 +247,7 @@ async fn a_second_change_on_live_waits_for_the_check_of_the_first(t: &Fixture) {
         let second = Change { dry_run, ..on_live([config("b", 3)]) };
         let refusal = refused(t.send_checked(second, "other").await);
         assert_eq!(refusal.code, Code::InUse);
-        assert!(refusal.blockers[0].contains(&first), "{:?}", refusal.blockers);
+        assert!(refusal.lines()[0].contains(&first), "{:?}", refusal.lines());
     }
     assert_eq!(t.live_id().await, good);
     t.check(&first, "n", true).await;

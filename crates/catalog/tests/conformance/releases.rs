@@ -1,9 +1,12 @@
 use milepost_catalog::{LiveTarget, Page, RollbackInput};
+use milepost_model::Next;
 use milepost_model::change::Change;
+use milepost_model::refusal::Field;
 use milepost_model::release::ReleaseState;
 use milepost_model::unit_put::FunctionPut;
 use milepost_model::{Code, PlanName, UnitKind};
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 /// Makes `count` releases and returns their ids, oldest first.
@@ -73,12 +76,12 @@ async fn a_release_without_room_is_rejected_before_anything_is_written(t: &Fixtu
     let refusal = t.refuse([config("a", 1)]).await;
     assert_eq!(refusal.code, Code::NoRoom);
     let expected = [
-        format!("release {}: tag one", ids[0]),
-        format!("release {}: tag two", ids[1]),
-        format!("release {}: live", ids[2]),
+        format!("release {} (tag one) protects", ids[0]),
+        format!("release {} (tag two) protects", ids[1]),
+        format!("release {} (live) protects", ids[2]),
     ];
-    assert_eq!(refusal.blockers, expected);
-    assert!(refusal.hint.unwrap().contains("--no-release"));
+    assert_eq!(refusal.lines(), expected);
+    assert!(refusal.next.contains(&Next::Give { field: Field::NoRelease }), "{refusal:?}");
     assert_eq!((t.rows().await, t.catalog.app_get(&t.app).await.unwrap().head, t.active().await), before);
     let quiet = Change { release: false, ..change([config("a", 1)]) };
     assert!(t.send(quiet).await.unwrap().changed);
@@ -116,8 +119,8 @@ async fn an_unprotected_release_can_be_expired_by_hand(t: &Fixture) {
     let ids = releases(t, 3).await;
     let expire = |id: &str| t.catalog.release_expire(&t.app, "x", id.to_owned(), String::new());
     t.tag("keep", &ids[0]).await.unwrap();
-    assert_eq!(refused(expire(&ids[0]).await).blockers, ["tag keep"]);
-    assert_eq!(refused(expire("live").await).blockers, ["live, following"]);
+    assert_eq!(refused(expire(&ids[0]).await).lines(), ["tag keep protects"]);
+    assert_eq!(refused(expire("live").await).lines(), ["live (following) protects"]);
     assert_eq!(expire(&ids[1]).await.unwrap().state, ReleaseState::Expired);
     assert_eq!(refused(expire(&ids[1]).await).code, Code::ReleaseExpired);
     assert_eq!(refused(expire("nosuch").await).code, Code::ReleaseNotFound);
@@ -133,7 +136,7 @@ async fn an_app_version_with_deleted_versions_cannot_be_released_again(t: &Fixtu
     t.delete(UnitKind::Function, "hello", "1").await.unwrap();
     let refusal = refused(create(t, Some(&first)).await);
     assert_eq!(refusal.code, Code::VersionDeleted);
-    assert_eq!(refusal.blockers, ["function hello version 1 was deleted"]);
+    assert_eq!(refusal.lines(), ["function hello version 1 was deleted"]);
 }
 
 async fn an_old_app_version_is_released_again_only_within_the_current_plan(t: &Fixture) {

@@ -4,6 +4,7 @@ use milepost_catalog::{LiveTarget, RollbackInput};
 use milepost_model::change::Change;
 use milepost_model::{Code, UnitKind};
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 const FUNCTION: UnitKind = UnitKind::Function;
@@ -27,7 +28,7 @@ async fn a_unit_that_others_need_is_not_removed(t: &Fixture) {
     ] {
         let refusal = refused(t.remove(kind, name).await);
         assert_eq!(
-            (refusal.code, refusal.blockers),
+            (refusal.code, refusal.lines()),
             (Code::StillReferenced, needed_by.into_iter().map(str::to_owned).collect())
         );
     }
@@ -110,7 +111,7 @@ async fn retired_versions_are_kept_while_a_release_serves_them(t: &Fixture) {
     let report = t.catalog.sweep(1000).await.unwrap();
     assert_eq!((report.versions, report.contents, report.blobs, report.packs.len()), (3, 3, 2, 1));
     let refusal = refused(t.catalog.release_create(&t.app, "x", Some(id), String::new()).await);
-    assert_eq!((refusal.code, refusal.blockers.len()), (Code::VersionDeleted, 3));
+    assert_eq!((refusal.code, refusal.lines().len()), (Code::VersionDeleted, 3));
     let (_, contents, gone) = t.catalog.app_version_contents(&t.app, first.app_version.unwrap()).await.unwrap();
     assert_eq!((contents.len(), gone.len()), (0, 3));
 }

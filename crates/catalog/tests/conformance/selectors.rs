@@ -1,7 +1,10 @@
 //! The names of a version.
 
+use milepost_model::Next;
+use milepost_model::refusal::View;
 use milepost_model::{Code, Selector, UnitKind, Warning};
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 
 const FUNCTION: UnitKind = UnitKind::Function;
@@ -34,7 +37,8 @@ async fn only_functions_can_have_aliases(t: &Fixture) {
     let refusal = refused(t.version(UnitKind::Package, "hello", "@stable").await);
     assert_eq!(refusal.code, Code::AliasNotFound);
     assert!(refusal.message.contains("only functions have aliases"), "{}", refusal.message);
-    assert_eq!(refusal.hint.unwrap(), "name the version by its number, uid or label");
+    let how = "name the version by its number, uid or label".to_owned();
+    assert_eq!(refusal.next, [Next::Correct { how }]);
 }
 
 async fn a_package_version_is_held_by_the_releases_whose_functions_run_it(t: &Fixture) {
@@ -58,18 +62,18 @@ async fn a_function_version_is_held_by_the_releases_whose_routes_are_pinned_to_i
 async fn an_unknown_name_suggests_the_closest(t: &Fixture) {
     two_versions(t).await;
     t.alias("hello", "stable", "2").await;
-    let hint = |refusal: milepost_model::Refusal| refusal.hint.unwrap();
     let refusal = refused(t.version(FUNCTION, "hello", "v1.0.3").await);
     assert_eq!(refusal.code, Code::VersionNotFound);
-    assert_eq!(refusal.message, "Function hello has no version `v1.0.3`.");
-    assert_eq!(hint(refusal), "did you mean `v1.0.2`?");
-    assert_eq!(hint(refused(t.version(FUNCTION, "hello", "lates").await)), "did you mean `latest`?");
+    assert!(refusal.message.starts_with("function hello has no version `v1.0.3`; the newest is 2"), "{refusal}");
+    assert_eq!(refusal.close_names(), ["v1.0.2"]);
+    assert_eq!(refused(t.version(FUNCTION, "hello", "lates").await).close_names(), ["latest"]);
     let refusal = refused(t.version(FUNCTION, "hello", "@stabel").await);
     assert_eq!(refusal.code, Code::AliasNotFound);
-    assert_eq!(hint(refusal), "did you mean `stable`?");
+    assert_eq!(refusal.close_names(), ["stable"]);
     let refusal = refused(t.version(FUNCTION, "hello", "somethingelse").await);
-    assert!(hint(refusal).starts_with("the newest is 2"));
-    assert_eq!(refused(t.version(FUNCTION, "helo", "1").await).hint.unwrap(), "did you mean `hello`?");
+    let versions = View::Versions { kind: FUNCTION, name: "hello".to_owned() };
+    assert_eq!(refusal.next, [Next::See { view: versions }]);
+    assert_eq!(refused(t.version(FUNCTION, "helo", "1").await).close_names(), ["hello"]);
     assert_eq!(refused(t.version(FUNCTION, "hello", "sha256:00000000").await).code, Code::VersionNotFound);
 }
 

@@ -1,10 +1,13 @@
 //! A version is tried before users get it, and what users do meanwhile takes precedence.
 
 use milepost_catalog::{CheckRecord, LeasedInstall, LiveTarget, RollbackInput, WentBack};
+use milepost_model::Next;
 use milepost_model::install::{InstallSettings, LiftInstall};
+use milepost_model::refusal::Field;
 use milepost_model::release::{LiveMode, ReleaseState};
 use milepost_model::{Code, PlanName};
 
+use crate::common::facts::RefusalFacts;
 use crate::common::installed::*;
 use crate::common::*;
 use crate::installs::{put_live, roll_back, semver};
@@ -246,9 +249,9 @@ async fn an_upgrade_without_room_is_not_hinted_to_skip_its_release(t: &Fixture) 
     }
     let taken = t.take("third").await.unwrap();
     let refusal = refused(t.upgrade(&taken, version("1.2.0", [config("n", 3)], &[])).await);
-    assert_eq!((refusal.code, refusal.blockers.len()), (Code::NoRoom, 3));
-    let hint = refusal.hint.unwrap();
-    assert!(hint.contains("release untag") && !hint.contains("--no-release"), "{hint}");
+    assert_eq!((refusal.code, refusal.lines().len()), (Code::NoRoom, 3));
+    let skip = Next::Give { field: Field::NoRelease };
+    assert!(refusal.next.contains(&Next::Untag) && !refusal.next.contains(&skip), "{refusal:?}");
 }
 
 async fn a_trial_ignores_releases_with_manual_code_changes(t: &Fixture) {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use milepost_catalog::Checked;
 use milepost_model::check::CheckState;
+use milepost_model::refusal::View;
 use milepost_model::release::Release;
 use milepost_model::{AppName, ChangeOutcome, Code, Refusal};
 
@@ -48,13 +49,16 @@ pub(crate) async fn settled(state: &State, app: &AppName, release: &str, holder:
 }
 
 fn unable(release: &str, why: &str) -> Refusal {
-    Refusal::new(Code::Unavailable, format!("Release `{release}` could not be checked: {why}."))
-        .hint("the check is repeated until it is possible; `milepost release show` shows how it ended")
+    Refusal::new(
+        Code::Unavailable,
+        format!("release `{release}` could not be checked yet: {why}; the check is repeated"),
+    )
+    .see(View::Release { name: release.to_owned() })
 }
 
 fn stopping(release: &str) -> Refusal {
-    Refusal::new(Code::Unavailable, format!("The server stops before release `{release}` is checked."))
-        .hint("the check goes on when it runs again; `milepost release show` tells how it ended")
+    Refusal::new(Code::Unavailable, format!("the server is stopping; it checks release `{release}` after its restart"))
+        .see(View::Release { name: release.to_owned() })
 }
 
 /// Updates the outcome of a change when the check of its release has ended. Also applies to a

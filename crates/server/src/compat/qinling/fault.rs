@@ -80,12 +80,10 @@ fn status_of(code: Code) -> StatusCode {
 impl From<Refusal> for Fault {
     fn from(refusal: Refusal) -> Self {
         let steps = phrase::sentences(&refusal);
-        let Refusal { code, message, facts, hint: _, blockers, next: _ } = refusal;
+        let Refusal { code, message, facts, next: _ } = refusal;
         let mut told = vec![phrase::sentence(&message)];
         told.extend(steps);
-        let mut blockers = blockers;
-        blockers.extend(crate::phrase::blockers(&facts));
-        Self { status: status_of(code), message: told.join(" "), blockers }
+        Self { status: status_of(code), message: told.join(" "), blockers: crate::phrase::blockers(&facts) }
     }
 }
 

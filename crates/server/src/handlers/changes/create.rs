@@ -84,8 +84,8 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
         Some(key) => Ok(Some(key.to_owned())),
         None => Err(Refusal::new(
             Code::InvalidRequest,
-            format!("The idempotency key must have 1 to {MAX_KEY} plain letters."),
+            format!("the idempotency key must have 1 to {MAX_KEY} ASCII characters"),
         )
-        .hint("a random identifier is a good key")),
+        .correct("use a random identifier as the key")),
     }
 }

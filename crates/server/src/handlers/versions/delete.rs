@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use axum::Json;
 use milepost_catalog::{CatalogError, Checking, VersionsToDelete};
-use milepost_model::{ChangeOutcome, Code, Refusal};
+use milepost_model::{ChangeOutcome, Code, Next, Refusal};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -66,6 +66,6 @@ pub(crate) async fn versions_delete(
             done => return Ok(Json(done?)),
         }
     }
-    let message = format!("App `{app}` changed again and again while functions were loaded for the delete.");
-    Err(Refusal::new(Code::HeadMoved, message).hint("nothing was deleted; try again later").into())
+    let message = format!("app `{app}` kept changing while functions were loaded for the delete; nothing was deleted");
+    Err(Refusal::new(Code::HeadMoved, message).next(Next::Wait).into())
 }
