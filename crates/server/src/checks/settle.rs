@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use milepost_catalog::Checked;
+use milepost_catalog::{Checked, Effects};
 use milepost_model::check::CheckState;
 use milepost_model::refusal::View;
 use milepost_model::release::Release;
@@ -10,6 +10,7 @@ use milepost_model::{AppName, ChangeOutcome, Code, Refusal};
 
 use super::LEASE_MS;
 use super::run::{self, Run};
+use crate::effects;
 use crate::error::{ApiResult, internal};
 use crate::state::State;
 
@@ -21,12 +22,16 @@ const LOOK: Duration = Duration::from_millis(250);
 /// the lease that the release was created under.
 pub(crate) async fn settled(state: &State, app: &AppName, release: &str, holder: Option<String>) -> ApiResult<Checked> {
     let holder = holder.unwrap_or_else(|| state.checks.holder());
+    let mut ended_here = false;
     loop {
         let ended = state.checks.ended.notified();
         let mut ended = std::pin::pin!(ended);
         ended.as_mut().enable();
         let found = state.catalog.check_get(app, release).await?;
         if !found.is_pending() {
+            if !ended_here {
+                effects::apply(state, Effects::seen(app.clone())).await;
+            }
             return Ok(found);
         }
         if state.checks.stop.is_cancelled() {
@@ -37,8 +42,10 @@ pub(crate) async fn settled(state: &State, app: &AppName, release: &str, holder:
             let checking = state.checks.tasks.spawn(async move { run::run(&state_of_task, &lease).await });
             match checking.await.map_err(|error| internal(&error))?? {
                 Run::Unable(why) => return Err(unable(release, &why).into()),
-                Run::Ended | Run::Left => continue,
+                Run::Ended => ended_here = true,
+                Run::Left => {}
             }
+            continue;
         }
         tokio::select! {
             () = &mut ended => {}

@@ -11,12 +11,10 @@ use milepost_model::{Code, Next as Step, Refusal};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::error::ApiError;
-use crate::serving;
 use crate::state::State;
 
 pub(crate) fn apply(router: Router<State>, state: &State) -> Router<State> {
     router
-        .layer(from_fn_with_state(state.clone(), serving::refresh_after))
         .layer(CatchPanicLayer::custom(|_panic| {
             tracing::error!("a handler panicked");
             ApiError(Refusal::new(Code::Internal, "something went wrong inside the server").next(Step::ReadServerLog))

@@ -17,7 +17,7 @@ use super::put::{self, Wanted};
 use super::reach;
 use super::rules::check_serial;
 use super::source::{self, Known};
-use super::turn::{Notes, show, tell_unhealthy, went_back};
+use super::turn::{Notes, tell_unhealthy, went_back};
 use crate::auth::Caller;
 use crate::cluster::install_lease as lease;
 use crate::error::{ApiError, ApiResult};
@@ -272,8 +272,14 @@ async fn install(
     match installed.await {
         Ok(installed) => Ok(installed),
         Err(problem) => {
-            if made && let Err(error) = state.catalog.app_delete_unused(app, caller.name()).await {
-                tracing::warn!(error = &error as &dyn std::error::Error, %app, "an app that was made for an install stays, empty");
+            if made {
+                match state.catalog.app_delete_unused(app, caller.name()).await {
+                    Ok(deleted) => state.apply(deleted).await,
+                    Err(error) => {
+                        let error = &error as &dyn std::error::Error;
+                        tracing::warn!(error, %app, "an app that was created for an install could not be deleted");
+                    }
+                }
             }
             Err(problem.into())
         }
@@ -285,7 +291,7 @@ async fn ensure_app(state: &State, caller: &Caller, app: &AppName) -> ApiResult<
     if is_there(state, caller, app).await? {
         return Ok(false);
     }
-    state.catalog.app_create(app, PlanName::default(), caller.name()).await?;
+    state.apply(state.catalog.app_create(app, PlanName::default(), caller.name()).await?).await;
     Ok(true)
 }
 
@@ -349,9 +355,9 @@ async fn put_first(
         holder: state.installs.holder(),
         lease_ms: LEASE_MS,
     };
-    let outcome = state.catalog.install_create(app, input).await?;
+    let outcome = state.apply(state.catalog.install_create(app, input).await?).await;
     let kept = lease::keep(&state.catalog, &outcome.install.lease);
-    show(state, app).await;
+    state.metrics.changes.inc();
     let judged = health::judge(state, outcome.install.clone()).await?;
     let mut notes = Notes::of(&judged.install);
     if !tell_unhealthy(state, &judged, &mut notes) {
@@ -363,7 +369,8 @@ async fn put_first(
     state.catalog.install_give_back(&judged.install.lease, notes.record).await?;
     state.installs.wake();
     let went_back = judged.unhealthy.as_ref().map(|(why, went)| went_back(&judged.install.install, why, went));
-    let install = state.catalog.install_get(app).await?;
+    // The app is installed, so a failed read must not deny that.
+    let install = state.catalog.install_get(app).await.unwrap_or(judged.install.install);
     let mut release = outcome.release;
     if let Some(made) = &mut release
         && let Ok(now) = state.catalog.release_get(app, made.id.clone()).await

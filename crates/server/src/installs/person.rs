@@ -237,9 +237,9 @@ fn conclude(state: &State, stepped: &Stepped, entry: &Entry, seen: Option<&Seen>
 }
 
 async fn answered(state: &State, app: &AppName, before: &Install, done: Option<Stepped>) -> ApiResult<Installed> {
-    let install = state.catalog.install_get(app).await?;
     let from = Some(before.entry.version.clone());
     let Some(stepped) = done else {
+        let install = state.catalog.install_get(app).await?;
         return Ok(Installed {
             from,
             to: None,
@@ -250,6 +250,9 @@ async fn answered(state: &State, app: &AppName, before: &Install, done: Option<S
             install,
         });
     };
+    // The upgrade is made, so a failed read must not deny that.
+    let install = state.catalog.install_get(app).await;
+    let install = install.unwrap_or_else(|_| stepped.judged.install.install.clone());
     let went_back =
         stepped.judged.unhealthy.as_ref().map(|(why, went)| went_back(&stepped.judged.install.install, why, went));
     let mut notices = stepped.outcome.outcome.notices;

@@ -26,11 +26,12 @@ pub(crate) async fn apps_set_plan(
         let hint = "ask an administrator with a token for all apps";
         return Err(Refusal::new(Code::Forbidden, message).correct(hint).into());
     }
-    let after = state.catalog.app_set_plan(&app, body.plan, caller.name()).await?;
+    let after = state.apply(state.catalog.app_set_plan(&app, body.plan, caller.name()).await?).await;
     let mut notices = Vec::new();
     if let Some(bound) = after.plan.limits().active_releases {
         let page = milepost_catalog::Page { below: None, limit: i64::from(bound) };
-        if state.catalog.release_list(&app, true, page).await?.next.is_some() {
+        // The plan is set, so a warning that cannot be determined is left out.
+        if state.catalog.release_list(&app, true, page).await.is_ok_and(|page| page.next.is_some()) {
             notices.push(Warning::MoreReleasesThanPlan { bound: u64::from(bound) });
         }
     }

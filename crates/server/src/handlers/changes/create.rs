@@ -40,7 +40,7 @@ pub(crate) async fn changes_create(
         idempotency_key,
     };
     let (checking, holder) = state.checks.asked();
-    let mut outcome = state.catalog.change_checked(&app, input, checking).await?;
+    let mut outcome = state.apply(state.catalog.change_checked(&app, input, checking).await?).await;
     checks::changed(&state, &app, &mut outcome, holder).await?;
     explain(&state.store, &mut outcome, dry_run).await?;
     if outcome.changed && !dry_run {

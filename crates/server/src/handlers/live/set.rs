@@ -33,5 +33,6 @@ pub(crate) async fn live_set(
             .into());
         }
     };
-    Ok(Json(state.catalog.live_set(&app, caller.name(), target, body.why).await?.with_urls(&state.urls, &app)))
+    let live = state.apply(state.catalog.live_set(&app, caller.name(), target, body.why).await?).await;
+    Ok(Json(live.with_urls(&state.urls, &app)))
 }

@@ -27,10 +27,12 @@ pub(crate) async fn releases_create(
     let checking = if body.check { asked } else { Checking::Skipped };
     let (version, why) = (body.app_version, body.why);
     let made = state.catalog.release_create_checked(&app, caller.name(), version, why, checking).await?;
-    let (release, expired) = checks::released(&state, &app, made.0, made.1, holder).await?;
-    let live = state.catalog.app_get(&app).await?.live;
+    let (release, expired) = state.apply(made).await;
+    let (release, expired) = checks::released(&state, &app, release, expired, holder).await?;
     let mut notices = Vec::new();
-    if live.mode == LiveMode::Pinned && !release.check.state.holds_back() {
+    // The release is made, so a warning that cannot be determined is left out.
+    let live = state.catalog.app_get(&app).await.ok().map(|app| app.live);
+    if let Some(live) = live.filter(|live| live.mode == LiveMode::Pinned && !release.check.state.holds_back()) {
         let live = live.release.map(|release| release.id);
         notices.push(Warning::NewReleaseNotLive { live, release: release.id.clone(), planned: false });
     }

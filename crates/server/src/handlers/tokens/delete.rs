@@ -15,6 +15,6 @@ pub(crate) async fn tokens_delete(caller: Caller, state: Shared, Path(token): Pa
             .correct("delete it with another admin token")
             .into());
     }
-    state.catalog.token_delete(token).await?;
+    state.apply(state.catalog.token_delete(token).await?).await;
     Ok(StatusCode::NO_CONTENT)
 }
