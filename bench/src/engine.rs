@@ -40,7 +40,7 @@ impl Engine {
 
 pub async fn app(catalog: &Catalog, name: &str) -> Result<AppName> {
     let name: AppName = name.parse()?;
-    catalog.app_create(&name, PlanName::Standard, "bench").await?;
+    catalog.app_create(&name, PlanName::Standard, "bench").await?.unapplied();
     Ok(name)
 }
 

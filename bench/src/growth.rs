@@ -13,7 +13,7 @@ pub async fn run() -> Result<()> {
     for engine in Engine::all().await? {
         let app = engine::app(&engine.catalog, "grow").await?;
         let units = (0..UNITS).map(|index| engine::environment(index, 0)).collect::<Result<Vec<_>>>()?;
-        engine.catalog.change(&app, engine::change(units, true)).await?;
+        engine.catalog.change(&app, engine::change(units, true)).await?.unapplied();
         let mut made = 1;
         let mut first: Option<Runs> = None;
         for history in [10, 1_000, 10_000] {
@@ -21,7 +21,8 @@ pub async fn run() -> Result<()> {
                 engine
                     .catalog
                     .change(&app, engine::change(vec![engine::environment(made % UNITS, made)?], true))
-                    .await?;
+                    .await?
+                    .unapplied();
                 made += 1;
             }
             let before = engine.catalog.bench_database_size().await?;
@@ -29,7 +30,7 @@ pub async fn run() -> Result<()> {
             for _ in 0..SAMPLE {
                 let input = engine::change(vec![engine::environment(made % UNITS, made)?], true);
                 let (done, took) = time(engine.catalog.change(&app, input)).await;
-                done?;
+                done?.unapplied();
                 runs.push(took);
                 made += 1;
             }

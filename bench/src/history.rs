@@ -14,7 +14,7 @@ pub async fn run() -> Result<()> {
     let mut rows = Vec::new();
     for engine in Engine::all().await? {
         let app = engine::app(&engine.catalog, "long").await?;
-        engine.catalog.change(&app, engine::change(vec![engine::config(0)], true)).await?;
+        engine.catalog.change(&app, engine::change(vec![engine::config(0)], true)).await?.unapplied();
         let key = UnitKey { kind: UnitKind::Config, name: UnitName::config() };
         for versions in [1_000_i64, 10_000, 100_000, 1_000_000] {
             engine.catalog.bench_fill(&app, key.clone(), versions).await?;

@@ -57,7 +57,7 @@ async fn changes(engine: &Engine, clients: usize, round: usize, own_app: bool) -
         let mut done = 0_u64;
         while started.elapsed() < LENGTH {
             let put = engine::environment(client, done as usize + 1)?;
-            engine.catalog.change(&app, engine::change(vec![put], true)).await?;
+            engine.catalog.change(&app, engine::change(vec![put], true)).await?.unapplied();
             done += 1;
         }
         anyhow::Ok(done)

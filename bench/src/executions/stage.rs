@@ -23,7 +23,7 @@ const CODE: &str = "def main():\n    return {}\n";
 /// Creates an app with the function and without relevant limits.
 pub async fn app(catalog: &Catalog, name: &str) -> Result<AppName> {
     let app: AppName = name.parse()?;
-    catalog.app_create(&app, PlanName::Unlimited, "bench").await?;
+    catalog.app_create(&app, PlanName::Unlimited, "bench").await?.unapplied();
     let (file, root) = (Digest::of(b"file"), Digest::of(b"root"));
     let blob = |digest, children| NewBlob { digest, size: 1, offset: 0, children };
     if !catalog.blobs_missing(vec![root]).await?.is_empty() {
@@ -34,7 +34,7 @@ pub async fn app(catalog: &Catalog, name: &str) -> Result<AppName> {
         PackagePut { environment: Some(reference("python")?), deployment: Some(root), ..PackagePut::default() };
     let function = FunctionPut { package: Some(reference(FUNCTION)?), ..FunctionPut::default() };
     let puts = vec![put(UnitPut::Package(package))?, put(UnitPut::Function(function))?];
-    catalog.change(&app, engine::change(puts, true)).await?;
+    catalog.change(&app, engine::change(puts, true)).await?.unapplied();
     Ok(app)
 }
 

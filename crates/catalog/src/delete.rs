@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::change::put::outcome as outcome_of;
 use crate::change::{make_app_version, pinned_after_delete, remove};
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::Result;
 use crate::tables::releases::{self, ReleaseRow};
 use crate::tables::units::{self, UnitRow};
@@ -49,7 +50,7 @@ impl Catalog {
         key: UnitKey,
         which: VersionsToDelete,
         dry_run: bool,
-    ) -> Result<ChangeOutcome> {
+    ) -> Result<Written<ChangeOutcome>> {
         self.version_delete_checked(app, actor, key, which, dry_run, Checking::Skipped).await
     }
 
@@ -63,7 +64,7 @@ impl Catalog {
         which: VersionsToDelete,
         dry_run: bool,
         checking: Checking,
-    ) -> Result<ChangeOutcome> {
+    ) -> Result<Written<ChangeOutcome>> {
         let ending = if dry_run { Ending::Forget } else { Ending::Commit };
         self.work(app, actor, ending, move |work| {
             Box::pin(async move {
@@ -100,6 +101,7 @@ impl Catalog {
             })
         })
         .await
+        .map(Written::unapplied)
     }
 }
 

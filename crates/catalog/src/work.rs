@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::Catalog;
 use crate::checking::Checking;
 use crate::db::{BodyFuture, Ending, Tx};
+use crate::effects::{Effects, Written};
 use crate::error::{CatalogError, Result};
 use crate::releasing;
 use crate::tables::apps::{self, AppRow};
@@ -48,7 +49,7 @@ pub(crate) struct Mark {
 
 impl Catalog {
     /// Runs `body` as one write to `app`.
-    pub(crate) async fn work<T, F>(&self, app: &AppName, actor: &str, ending: Ending, body: F) -> Result<T>
+    pub(crate) async fn work<T, F>(&self, app: &AppName, actor: &str, ending: Ending, body: F) -> Result<Written<T>>
     where
         T: Send + 'static,
         F: for<'w, 't> FnOnce(&'w mut Work<'t>) -> BodyFuture<'w, T> + Send + 'static,
@@ -57,20 +58,20 @@ impl Catalog {
         let app = app.clone();
         let act = Act { actor: actor.to_owned(), at: self.clock.now() };
         let (ids, domain) = (Arc::clone(&self.ids), Arc::clone(&self.domain));
-        self.db
-            .run(
-                move |tx| {
-                    Box::pin(async move {
-                        let app = apps::lock(&mut *tx, &app).await?;
-                        let mut work = Work { domain, ..Work::new(tx, app, act, ids) };
-                        let value = body(&mut work).await?;
-                        work.finish().await?;
-                        Ok(value)
-                    })
-                },
-                ending,
-            )
-            .await
+        let done = self.db.run(
+            move |tx| {
+                Box::pin(async move {
+                    let app = apps::lock(&mut *tx, &app).await?;
+                    let mut work = Work { domain, ..Work::new(tx, app, act, ids) };
+                    let value = body(&mut work).await?;
+                    let effects = work.finish().await?;
+                    Ok((value, effects))
+                })
+            },
+            ending,
+        );
+        let (value, effects) = done.await?;
+        Ok(Written::new(value, if ending == Ending::Commit { effects } else { Effects::default() }))
     }
 }
 
@@ -82,12 +83,13 @@ impl<'t> Work<'t> {
     }
 
     /// Writes the events and the app's row.
-    pub(crate) async fn finish(&mut self) -> Result<()> {
+    pub(crate) async fn finish(&mut self) -> Result<Effects> {
         // A caller with a reason to record has already done so.
         releasing::tell_live_mode(self, "").await?;
         events::insert(self.tx, self.app.id, &self.act, &self.events).await?;
         apps::save(self.tx, &self.app).await?;
-        self.tx.tell(self.app.name.as_str()).await
+        self.tx.tell(self.app.name.as_str()).await?;
+        Ok(Effects::of(self.app.name.clone(), self.events.iter().map(|event| event.kind)))
     }
 
     /// Sets a savepoint to return to with [`Self::forget_since`].

@@ -85,9 +85,9 @@ pub enum ChannelError {
     NoDigest(SemVer),
     #[error("the bundle has no artifact of `{0}`; ask for a bundle with it")]
     NotInBundle(SemVer),
-    #[error("`{version}` is not in `{channel}`; list what there is with `milepost channel show`")]
+    #[error("`{version}` is not in `{channel}`; choose one of its versions")]
     NotPublished { version: SemVer, channel: ChannelName },
-    #[error("not a bundle: {0}; make it again with `milepost bundle`")]
+    #[error("not a bundle: {0}; make the bundle again")]
     BadBundle(String),
     /// The reason includes what to write instead.
     #[error("`{place}` is no place for a channel; {reason}")]

@@ -9,10 +9,10 @@ pub use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 const REFUSED: &str = "link-local and metadata addresses are not asked; give another address of the host";
-const NOT_PUBLIC: &str = "it is none of the internet, and who installs this may reach no other; an administrator may install from \
-                          it, or allow the host with `milepost serve --install-from HOST`";
-const NOT_NAMED: &str = "this server installs from other hosts only; an administrator may install from it, or allow the host with \
-                         `milepost serve --install-from HOST`";
+const NOT_PUBLIC: &str = "it is not on the public internet, and the caller may install from there only; ask an administrator to install \
+                          from it, or to allow the host";
+const NOT_NAMED: &str =
+    "this server installs from other hosts only; ask an administrator to install from it, or to allow the host";
 /// The variables of a proxy, which resolves names itself and may be anywhere.
 const PROXIES: [&str; 6] = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 

@@ -52,7 +52,7 @@ pub enum SignatureError {
 pub enum KeyError {
     #[error("`{0}` is not a public key: give the line that begins with `RW`, or the `.pub` file that has it")]
     NotPublic(String),
-    #[error("`{0}` is not a secret key of `milepost channel key` or `minisign -G`; give the right file")]
+    #[error("`{0}` is not a secret key of Milepost or minisign; give the right file")]
     NotSecret(String),
     #[error("the key in `{0}` has a password; give it with `MILEPOST_KEY_PASSWORD`, or type it when asked")]
     NeedsPassword(String),

@@ -198,6 +198,7 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
     if let Some(seconds) = args.sweep_grace.or(file.sweep_grace) {
         settings.sweep_grace = Duration::from_secs(seconds);
     }
+    settings.operator_words = crate::phrase::operator_words;
     settings.clock = test_hooks::clock();
     settings.ids = test_hooks::ids();
     Ok(settings)

@@ -7,7 +7,9 @@ use std::task::Poll;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body::{Body, Frame};
+use milepost_model::refusal::View;
 use milepost_model::spec::FunctionPermission;
+use milepost_model::{Next, Role, host};
 
 use crate::backend::{Backend, CallContext, CallFailure};
 use crate::body::{BodyEnd, RequestBody, ResponseBody};
@@ -16,6 +18,7 @@ use crate::decide::FunctionFound;
 use crate::gateway::{IncomingRequest, Inner};
 use crate::headers::{self, Forwarding};
 use crate::problem::{MILEPOST_REQUEST_ID, MILEPOST_VERSION, Problem};
+use crate::reader::Reader;
 use crate::request_id;
 use crate::resolve::Destination;
 use crate::response_check;
@@ -34,10 +37,10 @@ impl<F: Send + Sync + 'static> Call<F> {
         // Never the caller's id: it could mix its log lines into those of another request.
         let id = request_id::new();
         if let Err(problem) = self.permitted(&*inner.backend).and_then(|()| self.fits(inner)) {
-            return self.refuse(problem, id);
+            return self.refuse(inner, problem, id);
         }
         // Needed for a response after the request was handed over.
-        let accept = accepted(&self.request.head.parts.headers);
+        let reader = self.request.reader();
         let method = self.request.head.parts.method.clone();
         let (request, context) = self.hand_over(inner, &id);
         let mut request = request.map(|body| body.limit(&inner.settings.limits));
@@ -49,13 +52,13 @@ impl<F: Send + Sync + 'static> Call<F> {
         let begun = match answered {
             Ok(mut answer) => match self.begin(&mut answer, inner).await {
                 Ok(begun) => Ok((answer, begun)),
-                Err(problem) => Err(sender_is_to_blame().unwrap_or_else(|| problem.hint(why(&id)))),
+                Err(problem) => Err(sender_is_to_blame().unwrap_or_else(|| self.with_log(problem, &id))),
             },
-            Err(failure) => Err(sender_is_to_blame().unwrap_or_else(|| call_problem(failure, &id))),
+            Err(failure) => Err(sender_is_to_blame().unwrap_or_else(|| self.failed(failure, &id))),
         };
         match begun {
             Ok((answer, begun)) => self.pass_on(inner, answer, begun, &method, &id),
-            Err(problem) => self.problem(problem, id, &accept, &method),
+            Err(problem) => self.problem(inner, problem, id, &reader),
         }
     }
 
@@ -70,7 +73,7 @@ impl<F: Send + Sync + 'static> Call<F> {
             // Calls by name require a call token, so they are covered here.
             FunctionPermission::Token | FunctionPermission::Internal if self.destination.scope.is_some() => Ok(()),
             FunctionPermission::Internal => {
-                let detail = format!("The function `{}` can be called from inside of its app only.", target.name);
+                let detail = format!("The function `{}` can only be called from inside its app.", target.name);
                 Err(Problem::new(StatusCode::FORBIDDEN, "function_internal", detail))
             }
             FunctionPermission::Token => self.bearer_permitted(backend),
@@ -78,22 +81,24 @@ impl<F: Send + Sync + 'static> Call<F> {
     }
 
     fn bearer_permitted<B: Backend>(&self, backend: &B) -> Result<(), Problem> {
+        let app = &self.destination.app.app;
+        let invoker = || Next::CreateToken { role: Some(Role::Invoker.as_str().to_owned()) };
         let wanted = |detail: String| {
             Err(Problem::new(StatusCode::UNAUTHORIZED, "token_wanted", detail)
-                .hint("send one as `Authorization: Bearer TOKEN`; `milepost token create --role invoker` makes one")
+                .hint("send one as `authorization: Bearer TOKEN`")
+                .operator(app, invoker())
                 .header(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
         };
         let Some(token) = bearer(&self.request.head.parts.headers) else {
-            return wanted(format!("The function `{}` wants a token.", self.target().name));
+            return wanted(format!("The function `{}` needs a token.", self.target().name));
         };
-        match backend.may_invoke(&self.destination.app.app, token) {
+        match backend.may_invoke(app, token) {
             Some(true) => Ok(()),
             Some(false) => {
-                let detail = format!("The token may not call functions of the app `{}`.", self.destination.app.app);
-                Err(Problem::new(StatusCode::FORBIDDEN, "token_refused", detail)
-                    .hint("`milepost token create --role invoker` makes one that may"))
+                let detail = format!("The token may not call functions of the app `{app}`.");
+                Err(Problem::new(StatusCode::FORBIDDEN, "token_refused", detail).operator(app, invoker()))
             }
-            None => wanted("The token is not known to this server.".to_owned()),
+            None => wanted("The token is unknown to this server.".to_owned()),
         }
     }
 
@@ -213,22 +218,38 @@ impl<F: Send + Sync + 'static> Call<F> {
         Response::from_parts(head, body)
     }
 
-    fn refuse<B>(self, problem: Problem, id: Box<str>) -> Response<ResponseBody<B>> {
-        self.request.respond(problem.request_id(id))
+    fn refuse<B: Backend>(self, inner: &Inner<B>, problem: Problem, id: Box<str>) -> Response<ResponseBody<B::Body>> {
+        self.request.respond(inner, problem.request_id(id))
     }
 
     /// A problem after the call started, so it names the function's version.
-    fn problem<B>(
+    fn problem<B: Backend>(
         &self,
+        inner: &Inner<B>,
         problem: Problem,
         id: Box<str>,
-        accept: &HeaderMap,
-        method: &Method,
-    ) -> Response<ResponseBody<B>> {
+        reader: &Reader,
+    ) -> Response<ResponseBody<B::Body>> {
         problem
             .request_id(id)
             .header(MILEPOST_VERSION, self.target().version.into())
-            .into_response(accept, *method == Method::HEAD)
+            .into_response(reader, inner.settings.operator_words)
+    }
+
+    fn failed(&self, failure: CallFailure, id: &str) -> Problem {
+        let status = StatusCode::from_u16(failure.status).ok().filter(|status| status.as_u16() >= 400);
+        let status = status.unwrap_or(StatusCode::BAD_GATEWAY);
+        let problem = Problem::new(status, failure.code, failure.message);
+        match failure.retry_after {
+            Some(after) => problem.header(header::RETRY_AFTER, (after.as_secs_f64().ceil() as u64).into()),
+            None if status.is_server_error() => self.with_log(problem, id),
+            None => problem,
+        }
+    }
+
+    /// Points the app's operators to the reason. Callers are untrusted and get only the request id.
+    fn with_log(&self, problem: Problem, id: &str) -> Problem {
+        problem.operator(&self.destination.app.app, Next::See { view: View::RequestLog { id: id.to_owned() } })
     }
 }
 
@@ -252,17 +273,13 @@ async fn first_piece<B: Body<Data = Bytes> + Unpin>(body: &mut B) -> Result<Firs
     let polled = poll_fn(|context| Poll::Ready(Pin::new(&mut *body).poll_frame(context))).await;
     match polled {
         Poll::Ready(Some(Err(_))) => {
-            let detail = "The function broke off before it sent anything of its answer.";
+            let detail = "The function stopped before it sent anything of its response.";
             Err(Problem::new(StatusCode::BAD_GATEWAY, "function_broke_off", detail))
         }
         Poll::Ready(Some(Ok(first))) => Ok(First::Piece(first)),
         Poll::Ready(None) => Ok(First::End),
         Poll::Pending => Ok(First::Later),
     }
-}
-
-fn accepted(headers: &HeaderMap) -> HeaderMap {
-    headers.get_all(header::ACCEPT).iter().map(|value| (header::ACCEPT, value.clone())).collect()
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -279,7 +296,7 @@ fn cut_uri(uri: &Uri, at: usize) -> Uri {
 fn body_problem(end: BodyEnd) -> Problem {
     match end {
         BodyEnd::TooLarge => {
-            let detail = "The body of the request is larger than what is allowed.";
+            let detail = "The body of the request is larger than allowed.";
             Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
         }
         BodyEnd::Stalled => {
@@ -291,20 +308,4 @@ fn body_problem(end: BodyEnd) -> Problem {
             Problem::new(StatusCode::BAD_REQUEST, "request_body", detail)
         }
     }
-}
-
-fn call_problem(failure: CallFailure, id: &str) -> Problem {
-    let status = StatusCode::from_u16(failure.status).ok().filter(|status| status.as_u16() >= 400);
-    let status = status.unwrap_or(StatusCode::BAD_GATEWAY);
-    let problem = Problem::new(status, failure.code, failure.message);
-    match failure.retry_after {
-        Some(after) => problem.header(header::RETRY_AFTER, (after.as_secs_f64().ceil() as u64).into()),
-        None if status.is_server_error() => problem.hint(why(id)),
-        None => problem,
-    }
-}
-
-/// Points the app's operators to the reason. Callers are untrusted and get only the request id.
-fn why(id: &str) -> String {
-    format!("whoever runs the app finds the reason with `milepost logs --request {id}`")
 }

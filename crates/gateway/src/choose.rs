@@ -10,6 +10,8 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue, StatusCode};
+use milepost_model::Next;
+use milepost_model::refusal::View;
 
 use crate::gateway::RequestHead;
 use crate::problem::{MILEPOST_RELEASE, Problem};
@@ -29,9 +31,10 @@ pub(crate) struct ChoiceHeaders {
 /// host of an app names none.
 pub(crate) fn choose<F>(head: &RequestHead, app: &AppView<F>, named: Option<&str>) -> Result<Chosen<F>, Problem> {
     debug_assert!(named.is_some() || !head.peer.inside, "a call token names its release");
+    let releases = || Next::See { view: View::Releases };
     let none = |what: &str| {
         let detail = format!("The app `{}` has {what} release.", app.app);
-        Problem::new(StatusCode::NOT_FOUND, "no_release", detail).hint("`milepost release list` shows what there is")
+        Problem::new(StatusCode::NOT_FOUND, "no_release", detail).operator(&app.app, releases())
     };
     let release = match named {
         None | Some("live") => app.live.as_ref().ok_or_else(|| none("no live")),
@@ -40,7 +43,7 @@ pub(crate) fn choose<F>(head: &RequestHead, app: &AppView<F>, named: Option<&str
             Some(at) => {
                 let detail = format!("The release `{name}` of the app `{}` expired at {at}.", app.app);
                 let problem = Problem::new(StatusCode::GONE, "release_expired", detail)
-                    .hint("its app version can be released again with `milepost release create`");
+                    .operator(&app.app, Next::CreateRelease { of: Some(name.to_owned()) });
                 match HeaderValue::from_str(name) {
                     Ok(name) => problem.header(MILEPOST_RELEASE, name),
                     Err(_) => problem,
@@ -48,8 +51,7 @@ pub(crate) fn choose<F>(head: &RequestHead, app: &AppView<F>, named: Option<&str
             }
             None => {
                 let detail = format!("The app `{}` has no release or tag `{name}`.", app.app);
-                Problem::new(StatusCode::NOT_FOUND, "unknown_release", detail)
-                    .hint("`milepost release list` shows what there is")
+                Problem::new(StatusCode::NOT_FOUND, "unknown_release", detail).operator(&app.app, releases())
             }
         }),
     };

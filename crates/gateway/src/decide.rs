@@ -122,13 +122,13 @@ fn redirect(what: &'static str, uri: &Uri, path: &str) -> Decision {
     let problem = Problem::new(StatusCode::PERMANENT_REDIRECT, what, format!("The {what} is at {to}."));
     Decision::Problem(match HeaderValue::from_str(&to) {
         Ok(to) => problem.header(header::LOCATION, to),
-        Err(_) => Problem::new(StatusCode::NOT_FOUND, "not_found", "Nothing is at this path."),
+        Err(_) => Problem::new(StatusCode::NOT_FOUND, "not_found", "There is nothing at this path."),
     })
 }
 
 fn other_methods(method: &Method, allowed: &BTreeSet<&str>) -> Problem {
     let allowed = allowed.iter().copied().collect::<Vec<_>>().join(", ");
-    let detail = format!("{method} is not possible here.");
+    let detail = format!("{method} is not allowed here.");
     let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail);
     match HeaderValue::from_str(&allowed) {
         Ok(value) => problem.hint(format!("use {allowed}")).header(header::ALLOW, value),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use http::request::Parts;
-use http::{HeaderValue, Method, Request, StatusCode, header};
+use http::{HeaderValue, Request, StatusCode, header};
 use milepost_model::host;
 use smol_str::SmolStr;
 
@@ -20,6 +20,7 @@ use crate::directory::Directory;
 use crate::files::{FileCache, FileResponse};
 use crate::head_check;
 use crate::problem::{MILEPOST_CALL, Problem};
+use crate::reader::Reader;
 use crate::resolve::{Destination, Resolved, Wanted};
 pub(crate) use crate::response_future::ResponseFuture;
 use crate::settings::Settings;
@@ -227,18 +228,27 @@ impl IncomingRequest {
                 let inner = inner.clone();
                 ResponseFuture::later(async move { call.run(&inner).await })
             }
-            Decision::Problem(problem) => ResponseFuture::ready(self.respond(problem)),
+            Decision::Problem(problem) => ResponseFuture::ready(self.respond(inner, problem)),
         };
         response.counted_by(counters).chosen_by(choice)
     }
 
     fn refuse<B: Backend>(self, inner: &Inner<B>, problem: Problem) -> ResponseFuture<B> {
         inner.unmatched.count(problem.status);
-        ResponseFuture::ready(self.respond(problem))
+        ResponseFuture::ready(self.respond(inner, problem))
     }
 
-    pub(crate) fn respond<B>(&self, problem: Problem) -> http::Response<ResponseBody<B>> {
-        problem.into_response(&self.head.parts.headers, self.head.parts.method == Method::HEAD)
+    pub(crate) fn respond<B: Backend>(
+        &self,
+        inner: &Inner<B>,
+        problem: Problem,
+    ) -> http::Response<ResponseBody<B::Body>> {
+        problem.into_response(&self.reader(), inner.settings.operator_words)
+    }
+
+    pub(crate) fn reader(&self) -> Reader {
+        let RequestHead { parts, peer, .. } = &self.head;
+        Reader::of(&parts.headers, &parts.method, peer)
     }
 }
 
@@ -254,9 +264,9 @@ fn own(path: &str, draining: bool) -> Problem {
         "/.milepost/health" if draining => {
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "The server is stopping.")
         }
-        "/.milepost/health" => Problem::new(StatusCode::OK, "ok", "The gateway serves."),
-        _ => Problem::new(StatusCode::NOT_FOUND, "not_found", "Nothing is at this path of the gateway.")
-            .hint("paths that begin with /.milepost are the gateway's own"),
+        "/.milepost/health" => Problem::new(StatusCode::OK, "ok", "The gateway is ready."),
+        _ => Problem::new(StatusCode::NOT_FOUND, "not_found", "There is nothing at this path.")
+            .hint("paths that begin with `/.milepost` are reserved for the gateway"),
     }
 }
 
@@ -266,7 +276,7 @@ fn no_host() -> Problem {
 }
 
 fn bad_call_token() -> Problem {
-    let detail = "The call token is missing, not genuine or too old.";
+    let detail = "The call token is missing, invalid or expired.";
     Problem::new(StatusCode::UNAUTHORIZED, "bad_call_token", detail)
-        .hint("functions find theirs in each request; it is sent on as `milepost-call`")
+        .hint("pass on the `milepost-call` header of the request that the function handles")
 }

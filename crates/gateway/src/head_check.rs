@@ -12,7 +12,7 @@ pub(crate) fn check(head: &Parts) -> Result<(), Problem> {
     if head.headers.len() > MAX_HEADERS {
         let detail = format!("The request has more than {MAX_HEADERS} headers.");
         let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-        return Err(Problem::new(status, "too_many_headers", detail).hint("send fewer"));
+        return Err(Problem::new(status, "too_many_headers", detail).hint("send fewer headers"));
     }
     if head.method == Method::CONNECT {
         if head.extensions.get::<hyper::ext::Protocol>().is_some() {
@@ -27,14 +27,14 @@ pub(crate) fn check(head: &Parts) -> Result<(), Problem> {
     if head.version < Version::HTTP_2 && !is_plainly_chunked(&head.headers) {
         let detail = "The request has a transfer coding other than `chunked`.";
         return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "transfer_coding", detail)
-            .hint("send the body as it is; `content-encoding` is passed on")
+            .hint("send the body without it; `content-encoding` is passed on")
             .header(header::CONNECTION, HeaderValue::from_static("close")));
     }
     match head.headers.get(header::EXPECT) {
         Some(expected) if !expected.as_bytes().eq_ignore_ascii_case(b"100-continue") => {
             let detail = "The request expects something other than `100-continue`.";
             Err(Problem::new(StatusCode::EXPECTATION_FAILED, "unknown_expectation", detail)
-                .hint("leave the header `expect` out"))
+                .hint("leave out the `expect` header"))
         }
         _ => Ok(()),
     }

@@ -1,14 +1,16 @@
-//! Responses of the gateway itself: problem JSON for programs, a page for browsers, plain text for
+//! Responses of the gateway itself: problem JSON for programs, a page for visitors, plain text for
 //! other clients.
 
 use std::fmt::Write as _;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use milepost_model::Next;
 use serde::Serialize;
 
 use crate::body::ResponseBody;
-use crate::weights::weighted;
+use crate::reader::{Form, Reader};
+use crate::settings::OperatorWords;
 
 pub(crate) const MILEPOST_RELEASE: HeaderName = HeaderName::from_static("milepost-release");
 pub(crate) const MILEPOST_VERSION: HeaderName = HeaderName::from_static("milepost-version");
@@ -23,10 +25,21 @@ pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     /// A stable identifier.
     pub(crate) code: &'static str,
+    /// A whole sentence, for visitors.
     pub(crate) detail: String,
+    /// What the caller can change.
     pub(crate) hint: Option<String>,
+    /// What the operator of the app can do.
+    pub(crate) operator: Option<Box<OperatorStep>>,
     pub(crate) request_id: Option<Box<str>>,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// A step as data, which the host program phrases.
+#[derive(Debug, Clone)]
+pub(crate) struct OperatorStep {
+    next: Next,
+    app: Box<str>,
 }
 
 #[derive(Serialize)]
@@ -39,18 +52,25 @@ struct ProblemJson<'p> {
     code: &'p str,
     detail: &'p str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'p str>,
+    hint: Option<String>,
+    #[serde(skip_serializing_if = "<[Next]>::is_empty")]
+    next: &'p [Next],
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<&'p str>,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), hint: None, request_id: None, headers: Vec::new() }
+        Self { status, code, detail: detail.into(), hint: None, operator: None, request_id: None, headers: Vec::new() }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn operator(mut self, app: &str, next: Next) -> Self {
+        self.operator = Some(Box::new(OperatorStep { next, app: app.into() }));
         self
     }
 
@@ -67,16 +87,16 @@ impl Problem {
         self
     }
 
-    /// Renders the problem in the format that the client accepts.
-    pub(crate) fn into_response<B>(self, accept: &HeaderMap, head_only: bool) -> Response<ResponseBody<B>> {
-        let form = Form::wanted(accept);
-        let (content_type, body) = match form {
-            Form::Json => ("application/problem+json", self.json()),
-            Form::Page => ("text/html; charset=utf-8", self.page()),
-            Form::Text => ("text/plain; charset=utf-8", self.text()),
+    /// Renders the problem for its reader.
+    pub(crate) fn into_response<B>(self, reader: &Reader, words: OperatorWords) -> Response<ResponseBody<B>> {
+        let step = self.operator.as_deref().and_then(|step| words(&step.next, &step.app));
+        let (content_type, body) = match reader.form {
+            Form::Json => ("application/problem+json", self.json(step)),
+            Form::Page => ("text/html; charset=utf-8", self.page(step.filter(|_| reader.is_local))),
+            Form::Text => ("text/plain; charset=utf-8", self.text(step)),
         };
         let length = body.len();
-        let body = if head_only { ResponseBody::empty() } else { ResponseBody::bytes(Bytes::from(body)) };
+        let body = if reader.head_only { ResponseBody::empty() } else { ResponseBody::bytes(Bytes::from(body)) };
         let mut response = Response::new(body);
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
@@ -84,33 +104,54 @@ impl Problem {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         headers.insert(header::VARY, HeaderValue::from_static("accept"));
-        if head_only {
+        if reader.head_only {
             headers.insert(header::CONTENT_LENGTH, length.into());
         }
         headers.extend(self.headers.into_iter().map(|(name, value)| (Some(name), value)));
         response
     }
 
-    fn title(&self) -> &'static str {
+    fn reason(&self) -> &'static str {
         self.status.canonical_reason().unwrap_or("Error")
     }
 
-    fn json(&self) -> String {
+    /// The heading of the page.
+    fn title(&self) -> &'static str {
+        match self.status {
+            StatusCode::NOT_FOUND => "Page not found",
+            StatusCode::GONE => "No longer available",
+            StatusCode::UNAUTHORIZED => "Authentication required",
+            StatusCode::FORBIDDEN => "Access denied",
+            status if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED => "Temporarily unavailable",
+            _ => self.reason(),
+        }
+    }
+
+    /// The caller's step before the operator's, on one line.
+    fn hints(&self, step: Option<String>) -> Option<String> {
+        match (&self.hint, step) {
+            (Some(hint), Some(step)) => Some(format!("{hint}; {step}")),
+            (hint, step) => hint.clone().or(step),
+        }
+    }
+
+    fn json(&self, step: Option<String>) -> String {
         let problem = ProblemJson {
             kind: "about:blank",
-            title: self.title(),
+            title: self.reason(),
             status: self.status.as_u16(),
             code: self.code,
             detail: &self.detail,
-            hint: self.hint.as_deref(),
+            hint: self.hints(step),
+            next: self.operator.as_deref().map(|step| std::slice::from_ref(&step.next)).unwrap_or_default(),
             request_id: self.request_id.as_deref(),
         };
         serde_json::to_string(&problem).unwrap_or_default()
     }
 
-    fn text(&self) -> String {
-        let mut text = format!("{} {}: {}\n", self.status.as_u16(), self.title(), self.detail);
-        for (name, line) in [("hint", self.hint.as_deref()), ("request", self.request_id.as_deref())] {
+    fn text(&self, step: Option<String>) -> String {
+        let mut text = format!("{} {}: {}\n", self.status.as_u16(), self.reason(), self.detail);
+        for (name, line) in [("hint", self.hints(step).as_deref()), ("request", self.request_id.as_deref())] {
             if let Some(line) = line {
                 let _ = writeln!(text, "{name}: {line}");
             }
@@ -118,17 +159,17 @@ impl Problem {
         text
     }
 
-    fn page(&self) -> String {
-        let hint = self.hint.as_deref().map(|hint| format!("<p class=hint>{}</p>", escape(hint))).unwrap_or_default();
-        let id = self.request_id.as_deref().map(|id| format!("<p class=id>request {}</p>", escape(id)));
+    fn page(&self, step: Option<String>) -> String {
+        let hint = self.hint.as_deref().map(|hint| format!("<p>{}</p>", escape(&sentence(hint)))).unwrap_or_default();
+        let step = step.map(|step| format!("<p class=operator>{}</p>", marked(&sentence(&step)))).unwrap_or_default();
+        let id = self.request_id.as_deref().map(|id| format!(", request {}", escape(id))).unwrap_or_default();
         format!(
             "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
-             <title>{status} {title}</title><style>{STYLE}</style>\
-             <main><h1>{status}</h1><p>{detail}</p>{hint}{id}</main></html>\n",
+             <title>{title}</title><style>{STYLE}</style>\
+             <main><h1>{title}</h1><p>{detail}</p>{hint}{step}<p class=id>Status {status}{id}</p></main></html>\n",
             status = self.status.as_u16(),
             title = self.title(),
-            detail = escape(&self.detail),
-            id = id.unwrap_or_default(),
+            detail = marked(&self.detail),
         )
     }
 }
@@ -136,36 +177,22 @@ impl Problem {
 const STYLE: &str = ":root{color-scheme:light dark}\
     body{font:1rem/1.5 system-ui,sans-serif;margin:0;min-height:100vh;display:grid;place-items:center;\
     background:light-dark(#fafafa,#161616);color:light-dark(#222,#ddd)}\
-    main{max-width:34rem;padding:2rem}h1{font-size:3rem;margin:0;font-weight:600}\
-    .hint{color:light-dark(#555,#aaa)}.id{font:.8rem ui-monospace,monospace;color:light-dark(#777,#888)}";
+    main{width:min(34rem,100vw - 4rem);padding:2rem;box-sizing:border-box}h1{font-size:2rem;margin:0;font-weight:600}\
+    .operator{color:light-dark(#555,#aaa)}.id{font:.8rem ui-monospace,monospace;color:light-dark(#777,#888)}";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Json,
-    Page,
-    Text,
+/// A capital and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let end = if text.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
 }
 
-impl Form {
-    fn wanted(headers: &HeaderMap) -> Self {
-        let (mut json, mut page) = (0, 0);
-        for (name, weight) in weighted(headers, header::ACCEPT) {
-            match name.to_ascii_lowercase().as_str() {
-                "text/html" | "application/xhtml+xml" => page = page.max(weight),
-                name if name == "application/*" || name == "application/json" || name.ends_with("+json") => {
-                    json = json.max(weight);
-                }
-                _ => {}
-            }
-        }
-        if page > 0 && page >= json {
-            Self::Page
-        } else if json > 0 {
-            Self::Json
-        } else {
-            Self::Text
-        }
-    }
+/// Escapes markup, and shows what is in backticks as code.
+fn marked(text: &str) -> String {
+    let parts = text.split('`').map(escape).enumerate();
+    let parts = parts.map(|(at, part)| if at % 2 == 1 { format!("<code>{part}</code>") } else { part });
+    parts.collect()
 }
 
 fn escape(text: &str) -> String {
@@ -187,26 +214,26 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn wanted(accept: &'static str) -> Form {
-        Form::wanted(&HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]))
-    }
-
-    #[test]
-    fn format_follows_the_accept_header() {
-        assert_eq!(wanted("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"), Form::Page);
-        assert_eq!(wanted("application/json"), Form::Json);
-        assert_eq!(wanted("application/problem+json, text/html;q=0.5"), Form::Json);
-        assert_eq!(wanted("application/json;q=0.1, text/html;q=0.5"), Form::Page);
-        assert_eq!(wanted("*/*"), Form::Text);
-        assert_eq!(wanted("text/html;q=0"), Form::Text);
-        assert_eq!(Form::wanted(&HeaderMap::new()), Form::Text);
+    fn problem() -> Problem {
+        let problem = Problem::new(StatusCode::NOT_FOUND, "x", "There is no `<script>'\"&`.").hint("try <b>");
+        problem.operator("shop", Next::Deploy)
     }
 
     #[test]
     fn page_escapes_markup() {
-        let problem = Problem::new(StatusCode::NOT_FOUND, "x", "<script>'\"&").hint("<b>");
-        let page = problem.page();
-        assert!(page.contains("&lt;script&gt;&#39;&quot;&amp;") && page.contains("&lt;b&gt;"), "{page}");
-        assert!(!page.contains("<script") && !page.contains("<b>"), "{page}");
+        let page = problem().page(Some("run `<i>`".to_owned()));
+        assert!(page.contains("<code>&lt;script&gt;&#39;&quot;&amp;</code>"), "{page}");
+        assert!(page.contains("<p>Try &lt;b&gt;.</p>") && page.contains("Run <code>&lt;i&gt;</code>."), "{page}");
+        assert!(!page.contains("<script") && !page.contains("<b>") && !page.contains("<i>"), "{page}");
+    }
+
+    #[test]
+    fn steps_of_operators_are_data_and_phrased_by_the_host_program() {
+        let words: OperatorWords = |next, app| Some(format!("{next:?} of {app}"));
+        let step = problem().operator.and_then(|step| words(&step.next, &step.app));
+        let json: serde_json::Value = serde_json::from_str(&problem().json(step.clone())).expect("JSON");
+        assert_eq!(json["hint"], "try <b>; Deploy of shop");
+        assert_eq!(json["next"][0]["step"], "deploy");
+        assert!(problem().text(step).contains("hint: try <b>; Deploy of shop\n"));
     }
 }

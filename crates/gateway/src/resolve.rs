@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use http::{HeaderValue, StatusCode, header};
+use milepost_model::Next;
 use milepost_model::host::{self, Candidate, Named};
+use milepost_model::refusal::View;
 
 use crate::backend::{Backend, CallScope, LoadFailure};
 use crate::choose::{Chosen, choose};
@@ -126,7 +128,7 @@ impl<B: Backend> Inner<B> {
         let loaded = self.directory.get_or_load(&self.backend, app).await;
         loaded.map(drop).map_err(|LoadFailure(reason)| {
             tracing::warn!(reason, app, "an app could not be loaded");
-            let detail = "The app cannot be looked up at the moment.";
+            let detail = "The app cannot be reached right now.";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
                 .hint("try again in a moment")
                 .header(header::RETRY_AFTER, HeaderValue::from_static("1"))
@@ -163,7 +165,8 @@ impl Verdict {
     fn unknown_app(&mut self, app: &str) {
         self.add(
             Problem::new(StatusCode::NOT_FOUND, "unknown_app", format!("There is no app `{app}`."))
-                .hint("check the name; `milepost deploy` makes an app"),
+                .hint("check the name")
+                .operator(app, Next::Deploy),
         );
     }
 

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use milepost_model::Next;
+
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Apps are subdomains of it.
@@ -21,7 +23,13 @@ pub struct Settings {
     /// The default `cache-control` of files.
     pub cache_control: String,
     pub limits: Limits,
+    /// Phrases what the operator of an app can do about a problem. Without words, only the step is
+    /// sent as data.
+    pub operator_words: OperatorWords,
 }
+
+/// The words for a step of the operator of this app.
+pub type OperatorWords = fn(&Next, app: &str) -> Option<String>;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -33,6 +41,7 @@ impl Default for Settings {
             cache_disk: 1 << 30,
             cache_control: "no-cache".to_owned(),
             limits: Limits::default(),
+            operator_words: |_, _| None,
         }
     }
 }

@@ -28,11 +28,6 @@ pub struct Refusal {
     pub next: Vec<Next>,
     #[serde(default, skip_serializing_if = "Facts::is_empty")]
     pub facts: Box<Facts>,
-    // Until `server` builds no text of its own: remove both, with `hint`, `blockers` and `unknown`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub blockers: Vec<String>,
 }
 
 /// Data of a server that is newer than its client, for `deserialize_with`: what is not understood is
@@ -213,14 +208,7 @@ codes! {
 
 impl Refusal {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            next: Vec::new(),
-            facts: Box::default(),
-            hint: None,
-            blockers: Vec::new(),
-        }
+        Self { code, message: message.into(), next: Vec::new(), facts: Box::default() }
     }
 
     /// Adds a step after those that are there.
@@ -234,6 +222,12 @@ impl Refusal {
     #[must_use]
     pub fn see(self, view: View) -> Self {
         self.next(Next::See { view })
+    }
+
+    /// Adds a field that the caller can give.
+    #[must_use]
+    pub fn give(self, field: Field) -> Self {
+        self.next(Next::Give { field })
     }
 
     /// Adds a correction of the request: a neutral sentence that holds for every front end.
@@ -300,31 +294,6 @@ impl Refusal {
         }
         refusal.next(Next::DidYouMean { names })
     }
-
-    /// Until `server` is converted: use `next`, `see` or `correct`.
-    #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-
-    /// Until `server` is converted: use a builder of facts.
-    #[must_use]
-    pub fn blockers(mut self, blockers: Vec<String>) -> Self {
-        self.blockers = blockers;
-        self
-    }
-
-    /// Until `server` is converted: use [`Refusal::not_found`].
-    pub fn unknown(code: Code, message: impl Into<String>, wanted: &str, existing: &[String], otherwise: &str) -> Self {
-        let near = crate::suggest::closest(wanted, existing.iter().map(String::as_str));
-        let hint = if near.is_empty() {
-            otherwise.to_owned()
-        } else {
-            format!("did you mean {}?", crate::suggest::or_list(&near))
-        };
-        Self::new(code, message).hint(hint)
-    }
 }
 
 impl fmt::Display for Refusal {
@@ -337,19 +306,19 @@ impl std::error::Error for Refusal {}
 
 impl From<crate::NameError> for Refusal {
     fn from(error: crate::NameError) -> Self {
-        Self::new(Code::InvalidName, format!("`{}` is not a valid {} name.", error.name, error.what)).hint(error.rule)
+        Self::new(Code::InvalidName, format!("`{}` is not a valid {} name", error.name, error.what)).correct(error.rule)
     }
 }
 
 impl From<crate::unit_put::SpecError> for Refusal {
     fn from(error: crate::unit_put::SpecError) -> Self {
         let hint = if error.hint.is_empty() { "give another value".to_owned() } else { error.hint.clone() };
-        Self::new(Code::InvalidSpec, format!("{}.", error.sentence())).hint(hint)
+        Self::new(Code::InvalidSpec, error.sentence()).correct(hint)
     }
 }
 
 impl From<crate::selector::SelectorError> for Refusal {
     fn from(error: crate::selector::SelectorError) -> Self {
-        Self::new(Code::InvalidSelector, format!("{}.", error.sentence())).hint(crate::selector::SELECTOR_HINT)
+        Self::new(Code::InvalidSelector, error.sentence()).correct(crate::selector::SELECTOR_HINT)
     }
 }

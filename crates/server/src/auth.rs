@@ -5,7 +5,7 @@ use axum::http::header;
 use axum::http::request::Parts;
 use milepost_catalog::TokenRow;
 use milepost_gateway::ConnectionSlot;
-use milepost_model::{AppName, Code, Digest, IdSource, Permission, Refusal, Role};
+use milepost_model::{AppName, Code, Digest, IdSource, Next, Permission, Refusal, Role};
 
 use crate::edge::rule::{Needs, Rule};
 use crate::error::{ApiError, ApiResult, internal};
@@ -60,9 +60,9 @@ impl Caller {
         if let Some(only) = &self.token.app
             && only != app
         {
-            let message = format!("The token `{}` is not good for app `{name}`.", self.token.name);
+            let message = format!("token `{}` has no access to app `{name}`", self.token.name);
             return Err(Refusal::new(Code::Forbidden, message)
-                .hint("use a token of that app, or one for all apps")
+                .correct("use a token of that app, or one for all apps")
                 .into());
         }
         self.check_role(permission)?;
@@ -72,8 +72,8 @@ impl Caller {
     /// Requires a token for all apps.
     pub(crate) fn may_everywhere(&self, permission: Permission) -> ApiResult<()> {
         if let Some(only) = &self.token.app {
-            let message = format!("The token `{}` is good for app `{only}` only.", self.token.name);
-            return Err(Refusal::new(Code::Forbidden, message).hint("use a token for all apps").into());
+            let message = format!("token `{}` has access to app `{only}` only", self.token.name);
+            return Err(Refusal::new(Code::Forbidden, message).correct("use a token for all apps").into());
         }
         self.check_role(permission)
     }
@@ -89,12 +89,9 @@ impl Caller {
             Permission::ChangeCode => "change code",
             Permission::Administer => "administer",
         };
-        let message = format!("The token `{}` has the role {} and may not {what}.", self.token.name, self.token.role);
-        let hint = match Role::least_for(permission) {
-            Role::Admin => "use a token with the role admin".to_owned(),
-            least => format!("use a token with the role {least} or higher"),
-        };
-        Err(Refusal::new(Code::Forbidden, message).hint(hint).into())
+        let message = format!("token `{}` has the role {} and may not {what}", self.token.name, self.token.role);
+        let role = Some(Role::least_for(permission).as_str().to_owned());
+        Err(Refusal::new(Code::Forbidden, message).next(Next::CreateToken { role }).into())
     }
 }
 
@@ -102,10 +99,8 @@ impl FromRequestParts<State> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
-        let missing = || {
-            Refusal::new(Code::Unauthenticated, "This call needs a token.")
-                .hint("send `authorization: Bearer TOKEN`; `milepost token create` makes one")
-        };
+        let missing =
+            || Refusal::new(Code::Unauthenticated, "the request has no token").next(Next::CreateToken { role: None });
         let value = parts.headers.get(header::AUTHORIZATION).ok_or_else(missing)?;
         let token = value.to_str().ok().and_then(bearer).ok_or_else(missing)?;
         match state.catalog.token_by_hash(hash(token)).await? {
@@ -115,8 +110,8 @@ impl FromRequestParts<State> for Caller {
                 }
                 Ok(Self { token: row, needs: parts.extensions.get().map(|rule: &Rule| rule.needs()) })
             }
-            None => Err(Refusal::new(Code::Unauthenticated, "The token is not known to this server.")
-                .hint("check `--token` or `MILEPOST_TOKEN`; it may have been deleted, or belong to another server")
+            None => Err(Refusal::new(Code::Unauthenticated, "the token is unknown to this server")
+                .next(Next::CheckToken)
                 .into()),
         }
     }

@@ -6,7 +6,8 @@ use axum::response::{IntoResponse, Response};
 use milepost_blobs::BlobError;
 use milepost_catalog::CatalogError;
 use milepost_client::api::Problem;
-use milepost_model::{Code, Refusal};
+use milepost_model::refusal::Failing;
+use milepost_model::{Code, Next, Refusal};
 
 use crate::phrase;
 
@@ -29,12 +30,14 @@ impl From<CatalogError> for ApiError {
         match error {
             CatalogError::Refused(refusal) => Self(*refusal),
             // Only the OpenStack interface makes such requests, and it phrases this itself.
-            CatalogError::Held(held) => Self(Refusal::new(Code::InUse, format!("{held}."))),
+            CatalogError::Held(held) => Self(Refusal::new(Code::InUse, held.to_string())),
             error @ CatalogError::Database { .. } => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the database failed");
                 Self(
-                    Refusal::new(Code::Unavailable, "The database does not answer as it should.")
-                        .hint("try again; the server's log has the cause"),
+                    Refusal::new(Code::Unavailable, "the database failed or does not respond")
+                        .failing(Failing::Database)
+                        .next(Next::Retry)
+                        .next(Next::ReadServerLog),
                 )
             }
             error => internal(&error),
@@ -57,36 +60,34 @@ impl From<BlobError> for ApiError {
         if !error.is_senders() {
             tracing::error!(error = &error as &dyn std::error::Error, "the blob store failed");
             return Self(
-                Refusal::new(Code::Unavailable, "The blob store does not answer as it should.")
-                    .hint("try again; the server's log has the cause"),
+                Refusal::new(Code::Unavailable, "the blob store failed or does not respond")
+                    .failing(Failing::BlobStore)
+                    .next(Next::Retry)
+                    .next(Next::ReadServerLog),
             );
         }
         let (code, hint) = match &error {
-            BlobError::DigestMismatch { .. } => (Code::DigestMismatch, "nothing was stored; send it again"),
+            BlobError::DigestMismatch { .. } => (Code::DigestMismatch, "send it again"),
             // Does not suggest a retry: the same bytes would be rejected again.
-            BlobError::TooLarge { .. } => {
-                (Code::UploadTooLarge, "nothing was stored; send less, or move the app to a larger plan")
-            }
-            BlobError::TooMany { .. } => (Code::UploadTooLarge, "nothing was stored; send it in several packs"),
-            BlobError::Malformed(_) => (Code::InvalidUpload, "nothing was stored; make the pack again, and send that"),
-            _ => (Code::InvalidUpload, "nothing was stored; send it again"),
+            BlobError::TooLarge { .. } => (Code::UploadTooLarge, "send less, or move the app to a larger plan"),
+            BlobError::TooMany { .. } => (Code::UploadTooLarge, "send it in several packs"),
+            BlobError::Malformed(_) => (Code::InvalidUpload, "make the pack again, and send that"),
+            _ => (Code::InvalidUpload, "send it again"),
         };
-        Self(Refusal::new(code, format!("The upload was refused: {error}.")).hint(hint))
+        Self(Refusal::new(code, format!("the upload was refused: {error}; nothing was stored")).correct(hint))
     }
 }
 
 pub(crate) fn internal(error: &(dyn std::error::Error + 'static)) -> ApiError {
     tracing::error!(error, "a request failed");
-    ApiError(
-        Refusal::new(Code::Internal, "Something went wrong inside the server.").hint("the server's log has the cause"),
-    )
+    ApiError(Refusal::new(Code::Internal, "something went wrong inside the server").next(Next::ReadServerLog))
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let hint = phrase::hint(&self.0);
-        let Refusal { code, message, next, facts, hint: told, mut blockers } = self.0;
-        blockers.extend(phrase::blockers(&facts));
+        let Refusal { code, message, next, facts } = self.0;
+        let blockers = phrase::blockers(&facts);
         let status = StatusCode::from_u16(code.class().status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let problem = Problem {
             kind: "about:blank".to_owned(),
@@ -94,7 +95,7 @@ impl IntoResponse for ApiError {
             status: status.as_u16(),
             code: code.as_str().to_owned(),
             detail: message,
-            hint: hint.or(told).or_else(|| Some(DEFAULT_HINT.to_owned())),
+            hint: hint.or_else(|| Some(DEFAULT_HINT.to_owned())),
             blockers,
             next,
             facts,

@@ -16,6 +16,7 @@ mod cluster;
 mod compat;
 mod content;
 mod edge;
+mod effects;
 mod error;
 mod executions;
 mod handlers;

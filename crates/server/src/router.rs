@@ -5,6 +5,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, Uri};
 use axum::response::Html;
 use bytes::Bytes;
+use milepost_model::refusal::View;
 use milepost_model::{Code, Refusal};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -214,15 +215,12 @@ pub(crate) fn build(state: State) -> Router {
 }
 
 async fn unknown(uri: Uri) -> ApiError {
-    ApiError(
-        Refusal::new(Code::RouteNotFound, format!("There is no call `{}`.", uri.path()))
-            .hint("/api/v1/docs lists the calls"),
-    )
+    ApiError(Refusal::new(Code::RouteNotFound, format!("unknown call `{}`", uri.path())).see(View::Reference))
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> ApiError {
-    let message = format!("The call `{}` does not take {method}.", uri.path());
-    ApiError(Refusal::new(Code::MethodNotAllowed, message).hint("/api/v1/docs lists the calls and their methods"))
+    let message = format!("the call `{}` does not support {method}", uri.path());
+    ApiError(Refusal::new(Code::MethodNotAllowed, message).see(View::Reference))
 }
 
 /// Method and path of each operation of a document.

@@ -52,6 +52,8 @@ pub struct Settings {
     /// How long unreferenced content is kept before a sweep removes it.
     pub sweep_grace: Duration,
     pub sweep_every: Duration,
+    /// Phrases what the operator of an app can do about a problem that the gateway reports.
+    pub operator_words: milepost_gateway::OperatorWords,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn IdSource>,
 }
@@ -134,6 +136,7 @@ impl Settings {
             aws: None,
             sweep_grace: Duration::from_secs(24 * 3600),
             sweep_every: Duration::from_secs(3600),
+            operator_words: crate::phrase::operator_words,
             clock: Arc::new(SystemClock),
             ids: Arc::new(OsIds),
         }

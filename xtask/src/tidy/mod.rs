@@ -3,6 +3,7 @@
 //! One file per subject. A check gets the repository's files and returns problems as [`Finding`]s.
 //! To add one, write the function and add it to [`run`].
 
+mod commands;
 mod edges;
 mod manifest;
 mod map;
@@ -57,7 +58,16 @@ pub fn run() -> Result<()> {
     if !long.is_empty() {
         eprintln!("Note: over {} lines: {}", sizes::HABIT, long.join(", "));
     }
-    let checks = [sizes::check, map::check, edges::check, sql::check, unused::check, text::check, markdown::check];
+    let checks = [
+        sizes::check,
+        map::check,
+        edges::check,
+        sql::check,
+        commands::check,
+        unused::check,
+        text::check,
+        markdown::check,
+    ];
     let findings: Vec<Finding> = checks.iter().flat_map(|check| check(&sources)).collect();
     for finding in &findings {
         eprintln!("{finding}");

@@ -27,6 +27,7 @@ use milepost_model::{AppName, ChangeOutcome, Code, Digest, Next, Refusal, UnitKi
 use serde_json::json;
 
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::{CatalogError, Result};
 use crate::releasing::NewRelease;
 use crate::tables::app_versions::{self, AppVersionRow};
@@ -89,7 +90,7 @@ impl Draft<'_> {
 
 impl Catalog {
     /// Applies a change, or with `dry_run` reports what it would do.
-    pub async fn change(&self, app: &AppName, input: ChangeInput) -> Result<ChangeOutcome> {
+    pub async fn change(&self, app: &AppName, input: ChangeInput) -> Result<Written<ChangeOutcome>> {
         let ending = if input.change.dry_run { Ending::Forget } else { Ending::Commit };
         let actor = input.actor.clone();
         self.work(app, &actor, ending, move |work| Box::pin(async move { apply(work, &input).await })).await
@@ -97,7 +98,12 @@ impl Catalog {
 
     /// Like [`Catalog::change`]; `checking` says who checks the release before it may become latest
     /// and live.
-    pub async fn change_checked(&self, app: &AppName, input: ChangeInput, checking: Checking) -> Result<ChangeOutcome> {
+    pub async fn change_checked(
+        &self,
+        app: &AppName,
+        input: ChangeInput,
+        checking: Checking,
+    ) -> Result<Written<ChangeOutcome>> {
         let ending = if input.change.dry_run { Ending::Forget } else { Ending::Commit };
         let actor = input.actor.clone();
         self.work(app, &actor, ending, move |work| {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::Catalog;
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::Result;
 use crate::tables::aliases::{self, AliasRow};
 use crate::tables::pointer_moves::{self, NewMove, Pointer};
@@ -29,7 +30,7 @@ pub struct SetAlias {
 
 impl Catalog {
     /// Creates an alias, or with `existing` moves one that must exist.
-    pub async fn alias_set(&self, app: &AppName, actor: &str, new: SetAlias) -> Result<Alias> {
+    pub async fn alias_set(&self, app: &AppName, actor: &str, new: SetAlias) -> Result<Written<Alias>> {
         let SetAlias { function, alias, selector, existing, why } = new;
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
@@ -59,7 +60,7 @@ impl Catalog {
         function: UnitName,
         alias: AliasName,
         why: String,
-    ) -> Result<Alias> {
+    ) -> Result<Written<Alias>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &function).await?;
@@ -95,7 +96,13 @@ impl Catalog {
 
     /// Deletes an alias, never a version. Rejected while a route, timer, job or webhook of the app
     /// follows it.
-    pub async fn alias_delete(&self, app: &AppName, actor: &str, function: UnitName, alias: AliasName) -> Result<()> {
+    pub async fn alias_delete(
+        &self,
+        app: &AppName,
+        actor: &str,
+        function: UnitName,
+        alias: AliasName,
+    ) -> Result<Written<()>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &function).await?;

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::Catalog;
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::Result;
 use crate::read::App;
 use crate::tables::{aliases, apps, builds, deployments, executions, installs, jobs, qinling};
@@ -15,7 +16,7 @@ use crate::tables::{releases, tags, timers, units, versions, webhooks};
 use crate::work::Work;
 
 impl Catalog {
-    pub async fn app_create(&self, name: &AppName, plan: PlanName, actor: &str) -> Result<App> {
+    pub async fn app_create(&self, name: &AppName, plan: PlanName, actor: &str) -> Result<Written<App>> {
         let name = name.clone();
         let act = Act { actor: actor.to_owned(), at: self.clock.now() };
         let ids = Arc::clone(&self.ids);
@@ -26,8 +27,8 @@ impl Catalog {
                     let mut work = Work::new(tx, app, act, ids);
                     let after = json!({ "name": name, "plan": plan });
                     work.event(EventKind::AppCreated, &format!("app {name}"), None, Some(after));
-                    work.finish().await?;
-                    crate::read::app_view(work.tx, &work.app).await
+                    let effects = work.finish().await?;
+                    Ok(Written::new(crate::read::app_view(work.tx, &work.app).await?, effects))
                 })
             })
             .await
@@ -35,16 +36,16 @@ impl Catalog {
 
     /// Deletes an app with everything in it. Its history stays in the database under its id; the
     /// name becomes free.
-    pub async fn app_delete(&self, name: &AppName, actor: &str) -> Result<()> {
+    pub async fn app_delete(&self, name: &AppName, actor: &str) -> Result<Written<()>> {
         self.delete_app(name, actor, false).await
     }
 
     /// Deletes an app that has no version: it was created for a deploy that failed.
-    pub async fn app_delete_unused(&self, name: &AppName, actor: &str) -> Result<()> {
+    pub async fn app_delete_unused(&self, name: &AppName, actor: &str) -> Result<Written<()>> {
         self.delete_app(name, actor, true).await
     }
 
-    async fn delete_app(&self, name: &AppName, actor: &str, only_unused: bool) -> Result<()> {
+    async fn delete_app(&self, name: &AppName, actor: &str, only_unused: bool) -> Result<Written<()>> {
         self.work(name, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 if only_unused && work.app.head_seq > 0 {
@@ -81,7 +82,7 @@ impl Catalog {
     }
 
     /// Moves the app to a plan. The limits of a smaller plan apply from the next release on.
-    pub async fn app_set_plan(&self, name: &AppName, plan: PlanName, actor: &str) -> Result<App> {
+    pub async fn app_set_plan(&self, name: &AppName, plan: PlanName, actor: &str) -> Result<Written<App>> {
         self.work(name, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 if work.app.plan != plan {

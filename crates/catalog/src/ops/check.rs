@@ -8,6 +8,7 @@ use milepost_model::{AppName, Timestamp, Warning};
 
 use crate::checking::{self, Ending as CheckEnding};
 use crate::db::{Ending, Tx};
+use crate::effects::Written;
 use crate::error::Result;
 use crate::read::ServingFunctions;
 use crate::tables::apps;
@@ -164,7 +165,11 @@ impl Catalog {
     /// Ends a check with the results, by the row id of each function version. If nothing failed,
     /// latest moves to the release if it is the newest, live follows, and the oldest releases
     /// expire to make room.
-    pub async fn check_settle(&self, lease: &CheckLease, found: HashMap<i64, FunctionCheck>) -> Result<Settled> {
+    pub async fn check_settle(
+        &self,
+        lease: &CheckLease,
+        found: HashMap<i64, FunctionCheck>,
+    ) -> Result<Written<Settled>> {
         let lease = lease.clone();
         let (actor, app) = (self.check_actor(&lease).await?, lease.app.clone());
         self.work(&app, &actor, Ending::Commit, move |work| {

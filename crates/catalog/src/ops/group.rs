@@ -4,12 +4,13 @@ use milepost_model::{AppName, Code, GroupName, Next, Refusal};
 
 use crate::Catalog;
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::Result;
 use crate::tables::groups;
 
 impl Catalog {
     /// Deletes a group, but no function.
-    pub async fn group_delete(&self, app: &AppName, actor: &str, name: GroupName) -> Result<()> {
+    pub async fn group_delete(&self, app: &AppName, actor: &str, name: GroupName) -> Result<Written<()>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let Some((id, _)) = groups::find(work.tx, work.app.id, name.as_str()).await? else {

@@ -20,6 +20,7 @@ use super::live::{Target, make_reachable};
 use super::release::no_room_by_hand;
 use crate::change::{self, ChangeInput};
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::Result;
 use crate::tables::installs::{self, InstallRow};
 use crate::tables::units::{self, Only};
@@ -96,7 +97,7 @@ impl VersionInput {
 
 impl Catalog {
     /// Installs into an app that is still empty.
-    pub async fn install_create(&self, app: &AppName, input: InstallInput) -> Result<InstallOutcome> {
+    pub async fn install_create(&self, app: &AppName, input: InstallInput) -> Result<Written<InstallOutcome>> {
         let actor = input.version.change.actor.clone();
         self.work(app, &actor, Ending::Commit, move |work| Box::pin(async move { create(work, input).await })).await
     }
@@ -109,7 +110,7 @@ impl Catalog {
         lease: &InstallLease,
         revision: i64,
         input: VersionInput,
-    ) -> Result<InstallOutcome> {
+    ) -> Result<Written<InstallOutcome>> {
         let lease = lease.clone();
         let actor = input.change.actor.clone();
         self.work(&lease.app.clone(), &actor, Ending::Commit, move |work| {

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::install::{INSTALL_DEPLOYMENT, looked_at, not_installed, subject};
 use super::install_overrides::override_now;
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::Result;
 use crate::read::install_view;
 use crate::tables::deployments;
@@ -27,7 +28,7 @@ impl Catalog {
         app: &AppName,
         actor: &str,
         change: InstallChange,
-    ) -> Result<(Install, Vec<Warning>)> {
+    ) -> Result<Written<(Install, Vec<Warning>)>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let mut row = locked(work).await?;
@@ -61,7 +62,7 @@ impl Catalog {
     }
 
     /// Stops upgrades. Replaces an existing hold.
-    pub async fn install_hold(&self, app: &AppName, actor: &str, hold: HoldInstall) -> Result<Install> {
+    pub async fn install_hold(&self, app: &AppName, actor: &str, hold: HoldInstall) -> Result<Written<Install>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let mut row = locked(work).await?;
@@ -76,7 +77,7 @@ impl Catalog {
     }
 
     /// Resumes upgrades: removes the hold, and all skipped versions or only the named one.
-    pub async fn install_lift(&self, app: &AppName, actor: &str, lift: LiftInstall) -> Result<Install> {
+    pub async fn install_lift(&self, app: &AppName, actor: &str, lift: LiftInstall) -> Result<Written<Install>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let mut row = locked(work).await?;
@@ -106,7 +107,7 @@ impl Catalog {
 
     /// Detaches the app from its channel and leaves it as it is. Rejected while live waits for a
     /// version on trial: the trial would never end, and live would stay pinned.
-    pub async fn install_detach(&self, app: &AppName, actor: &str) -> Result<Install> {
+    pub async fn install_detach(&self, app: &AppName, actor: &str) -> Result<Written<Install>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let row = locked(work).await?;

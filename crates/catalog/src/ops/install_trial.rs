@@ -20,6 +20,7 @@ use super::install_lease::{InstallLease, LeasedInstall, held, leased};
 use super::live::{Target, make_reachable};
 use super::release::{check_releasable, no_room_by_hand};
 use crate::db::{Ending, Tx};
+use crate::effects::{Effects, Written};
 use crate::error::Result;
 use crate::tables::installs::{self, InstallRow};
 use crate::tables::releases::{self, ReleaseRow};
@@ -44,7 +45,7 @@ impl Catalog {
     /// Returns the release whose address is probed before live moves to the installed version: the
     /// newest one with its code. If all of them have expired to make room, which says nothing about
     /// the version, it is released again, and the flag is true.
-    pub async fn install_trial_release(&self, lease: &InstallLease) -> Result<(Release, bool)> {
+    pub async fn install_trial_release(&self, lease: &InstallLease) -> Result<Written<(Release, bool)>> {
         let found = self
             .look(&lease.app, |tx, app| {
                 Box::pin(async move {
@@ -57,7 +58,7 @@ impl Catalog {
             })
             .await?;
         if let Some(release) = found {
-            return Ok((release, false));
+            return Ok(Written::new((release, false), Effects::default()));
         }
         let lease = lease.clone();
         self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
@@ -79,7 +80,7 @@ impl Catalog {
     /// Records that the installed version is healthy where it was probed. If live waited for that,
     /// live moves, and the version stays on trial until it is healthy there too. Otherwise the
     /// trial ends.
-    pub async fn install_healthy(&self, lease: &InstallLease) -> Result<LeasedInstall> {
+    pub async fn install_healthy(&self, lease: &InstallLease) -> Result<Written<LeasedInstall>> {
         let lease = lease.clone();
         self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
             Box::pin(async move {
@@ -98,7 +99,11 @@ impl Catalog {
 
     /// Records that the installed version is not healthy: live stays at its previous version or
     /// goes back to it, the version is skipped, and upgrades are held.
-    pub async fn install_unhealthy(&self, lease: &InstallLease, why: String) -> Result<(LeasedInstall, WentBack)> {
+    pub async fn install_unhealthy(
+        &self,
+        lease: &InstallLease,
+        why: String,
+    ) -> Result<Written<(LeasedInstall, WentBack)>> {
         let lease = lease.clone();
         self.work(&lease.app.clone(), &lease.actor(), Ending::Commit, move |work| {
             Box::pin(async move {

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::execution::clean;
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::Result;
 use crate::read::{PageOf, cut};
 use crate::tables::apps::AppRow;
@@ -26,7 +27,7 @@ const LATE_MS: i64 = 60_000;
 const MOST_NAMED: i64 = 20;
 
 impl Catalog {
-    pub async fn job_create(&self, app: &AppName, actor: &str, new: NewJob) -> Result<Job> {
+    pub async fn job_create(&self, app: &AppName, actor: &str, new: NewJob) -> Result<Written<Job>> {
         let ids = Arc::clone(self.ids());
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
@@ -71,7 +72,7 @@ impl Catalog {
     }
 
     /// Changes an unfinished job. A new pattern, and resuming after a pause, count from now.
-    pub async fn job_update(&self, app: &AppName, actor: &str, id: String, change: JobChange) -> Result<Job> {
+    pub async fn job_update(&self, app: &AppName, actor: &str, id: String, change: JobChange) -> Result<Written<Job>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let Some(JobRow { mut job, .. }) = jobs::lock(work.tx, work.app.id, &id).await? else {
@@ -91,7 +92,7 @@ impl Catalog {
         .await
     }
 
-    pub async fn job_delete(&self, app: &AppName, actor: &str, id: String) -> Result<()> {
+    pub async fn job_delete(&self, app: &AppName, actor: &str, id: String) -> Result<Written<()>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let Some(row) = jobs::lock(work.tx, work.app.id, &id).await? else {

@@ -6,6 +6,7 @@ use milepost_model::{AppName, Code, Next, Refusal};
 use super::release::{check_reachable, check_releasable, expired, no_room_by_hand};
 use crate::Catalog;
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::{CatalogError, Result};
 use crate::ops::install_live::{live_kept, live_moved};
 use crate::releasing;
@@ -47,7 +48,7 @@ pub struct Rollback {
 }
 
 impl Catalog {
-    pub async fn live_set(&self, app: &AppName, actor: &str, target: LiveTarget, why: String) -> Result<Live> {
+    pub async fn live_set(&self, app: &AppName, actor: &str, target: LiveTarget, why: String) -> Result<Written<Live>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 match target {
@@ -86,7 +87,7 @@ impl Catalog {
 
     /// Moves live back to where it was before, or to a named release, and pins it there. An expired
     /// release is released again: undoing a bad deploy must not fail because time has passed.
-    pub async fn rollback(&self, app: &AppName, actor: &str, input: RollbackInput) -> Result<Rollback> {
+    pub async fn rollback(&self, app: &AppName, actor: &str, input: RollbackInput) -> Result<Written<Rollback>> {
         let ending = if input.dry_run { Ending::Forget } else { Ending::Commit };
         self.work(app, actor, ending, move |work| {
             Box::pin(async move {

@@ -7,11 +7,12 @@ use serde_json::json;
 
 use crate::Catalog;
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::Result;
 
 impl Catalog {
     /// Records that a version of the app was published or unpublished.
-    pub async fn publication_told(&self, app: &AppName, actor: &str, told: Publication) -> Result<()> {
+    pub async fn publication_told(&self, app: &AppName, actor: &str, told: Publication) -> Result<Written<()>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let Publication { done, package, channel, version, id, place, app_version } = told;

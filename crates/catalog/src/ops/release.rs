@@ -7,6 +7,7 @@ use milepost_model::{AppName, Code, Next, Refusal, UnitKind};
 use crate::change::check_function_count;
 use crate::change::put::check_limits;
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::{CatalogError, Result};
 use crate::releasing;
 use crate::tables::releases::ReleaseRow;
@@ -22,7 +23,7 @@ impl Catalog {
         actor: &str,
         app_version: Option<String>,
         why: String,
-    ) -> Result<(Release, Vec<String>)> {
+    ) -> Result<Written<(Release, Vec<String>)>> {
         self.release_create_checked(app, actor, app_version, why, Checking::Unasked).await
     }
 
@@ -35,7 +36,7 @@ impl Catalog {
         app_version: Option<String>,
         why: String,
         checking: Checking,
-    ) -> Result<(Release, Vec<String>)> {
+    ) -> Result<Written<(Release, Vec<String>)>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 work.checking = checking;
@@ -65,7 +66,13 @@ impl Catalog {
     }
 
     /// Expires a release that nothing protects.
-    pub async fn release_expire(&self, app: &AppName, actor: &str, name: String, why: String) -> Result<Release> {
+    pub async fn release_expire(
+        &self,
+        app: &AppName,
+        actor: &str,
+        name: String,
+        why: String,
+    ) -> Result<Written<Release>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let release = releasing::find(work.tx, &work.app, &name).await?;

@@ -5,6 +5,7 @@ use milepost_model::{AppName, Code, Refusal, TagName};
 use super::release::expired;
 use crate::Catalog;
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::Result;
 use crate::releasing;
 use crate::tables::pointer_moves::Pointer;
@@ -19,7 +20,7 @@ impl Catalog {
         tag: TagName,
         release: String,
         why: String,
-    ) -> Result<Release> {
+    ) -> Result<Written<Release>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let release = releasing::find(work.tx, &work.app, &release).await?;
@@ -46,7 +47,7 @@ impl Catalog {
         .await
     }
 
-    pub async fn tag_delete(&self, app: &AppName, actor: &str, tag: TagName) -> Result<()> {
+    pub async fn tag_delete(&self, app: &AppName, actor: &str, tag: TagName) -> Result<Written<()>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let Some(from) = tags::find(work.tx, work.app.id, tag.as_str()).await? else {

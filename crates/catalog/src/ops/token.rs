@@ -2,6 +2,7 @@ use milepost_model::refusal::View;
 use milepost_model::{AppName, Code, Digest, Next, Refusal, Role};
 
 use crate::Catalog;
+use crate::effects::{Effects, Written};
 use crate::error::Result;
 use crate::tables::apps;
 use crate::tables::tokens::{self, TokenRow};
@@ -20,7 +21,7 @@ impl Catalog {
         role: Role,
         app: Option<AppName>,
         actor: &str,
-    ) -> Result<TokenRow> {
+    ) -> Result<Written<TokenRow>> {
         let token = TokenRow {
             name,
             role,
@@ -36,7 +37,7 @@ impl Catalog {
                         None => None,
                     };
                     if tokens::insert(tx, &hash, app_id, &token).await? {
-                        return Ok(token);
+                        return Ok(Written::new(token, Effects::tokens()));
                     }
                     let message = format!("token `{}` already exists", token.name);
                     Err(Refusal::new(Code::TokenExists, message)
@@ -55,12 +56,12 @@ impl Catalog {
         self.db.read(|tx| Box::pin(async move { tokens::list(tx).await })).await
     }
 
-    pub async fn token_delete(&self, name: String) -> Result<()> {
+    pub async fn token_delete(&self, name: String) -> Result<Written<()>> {
         self.db
             .write(move |tx| {
                 Box::pin(async move {
                     if tokens::delete(tx, &name).await? {
-                        return Ok(());
+                        return Ok(Written::new((), Effects::tokens()));
                     }
                     let names: Vec<String> = tokens::list(tx).await?.into_iter().map(|token| token.name).collect();
                     let message = format!("token `{name}` does not exist");

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::Catalog;
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::Result;
 use crate::tables::{units, versions};
 use crate::{read, resolve};
@@ -19,7 +20,7 @@ impl Catalog {
         key: UnitKey,
         selector: Selector,
         description: String,
-    ) -> Result<Version> {
+    ) -> Result<Written<Version>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let unit = units::get_present(work.tx, &work.app, key.kind, &key.name).await?;

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::execution::clean;
 use super::job::target;
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::Result;
 use crate::read::{PageOf, cut};
 use crate::tables::apps::AppRow;
@@ -41,7 +42,7 @@ impl Catalog {
         actor: &str,
         new: NewWebhook,
         sealed: Option<Vec<u8>>,
-    ) -> Result<Webhook> {
+    ) -> Result<Written<Webhook>> {
         let ids = Arc::clone(self.ids());
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
@@ -82,7 +83,7 @@ impl Catalog {
         id: String,
         change: WebhookChange,
         secret: SecretChange,
-    ) -> Result<Webhook> {
+    ) -> Result<Written<Webhook>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let mut row = own(webhooks::find(work.tx, &id).await?, &work.app, &id)?;
@@ -115,7 +116,7 @@ impl Catalog {
         .await
     }
 
-    pub async fn webhook_delete(&self, app: &AppName, actor: &str, id: String) -> Result<()> {
+    pub async fn webhook_delete(&self, app: &AppName, actor: &str, id: String) -> Result<Written<()>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let row = own(webhooks::find(work.tx, &id).await?, &work.app, &id)?;

@@ -6,6 +6,8 @@ use milepost_testkit::postgres::{TestDatabase, database};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
+use super::plain::PlainCatalog;
+
 /// A fresh database that is deleted with the test.
 pub enum Engine {
     Sqlite(TempDir),
@@ -48,13 +50,13 @@ impl Engine {
         }
     }
 
-    pub async fn open(&self, clock: Arc<ManualClock>) -> Catalog {
+    pub async fn open(&self, clock: Arc<ManualClock>) -> PlainCatalog {
         self.open_with(clock, 7).await
     }
 
     /// With a different id source, as on another server.
-    pub async fn open_with(&self, clock: Arc<ManualClock>, seed: u64) -> Catalog {
-        Catalog::open(&self.url(), clock, Arc::new(SeededIds::new(seed))).await.unwrap()
+    pub async fn open_with(&self, clock: Arc<ManualClock>, seed: u64) -> PlainCatalog {
+        PlainCatalog(Catalog::open(&self.url(), clock, Arc::new(SeededIds::new(seed))).await.unwrap())
     }
 
     pub async fn number(&self, sql: &str) -> i64 {

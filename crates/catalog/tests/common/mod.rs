@@ -4,13 +4,14 @@
 pub mod checked;
 mod engines;
 pub mod installed;
+mod plain;
 mod puts;
 mod runs;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use milepost_catalog::{Catalog, CatalogError, ChangeInput, NewBlob, Page, SealedSecret, SetAlias, VersionsToDelete};
+use milepost_catalog::{CatalogError, ChangeInput, NewBlob, Page, SealedSecret, SetAlias, VersionsToDelete};
 use milepost_model::change::{Change, UnitKey};
 use milepost_model::event::Event;
 use milepost_model::release::{Live, Release};
@@ -20,6 +21,7 @@ use milepost_model::{
 };
 
 pub use engines::Engine;
+pub use plain::PlainCatalog;
 pub use puts::*;
 pub use runs::*;
 
@@ -63,7 +65,7 @@ const TABLES: [&str; 31] = [
 
 /// An app called `shop` in an otherwise empty catalog.
 pub struct Fixture {
-    pub catalog: Catalog,
+    pub catalog: PlainCatalog,
     pub clock: Arc<ManualClock>,
     pub app: AppName,
     pub engine: Engine,
@@ -199,7 +201,7 @@ impl Fixture {
 
     /// Returns another server over the same database. On SQLite, which has only one, returns the
     /// same.
-    pub async fn another(&self) -> Catalog {
+    pub async fn another(&self) -> PlainCatalog {
         match &self.engine {
             Engine::Sqlite(_) => self.catalog.clone(),
             Engine::Postgres(..) => self.engine.open_with(self.clock.clone(), 8).await,

@@ -1,6 +1,7 @@
 use milepost_catalog::NewBlob;
 use milepost_model::{Code, Digest, PlanName, UnitKind};
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 use crate::facts::RefusalFacts;
 

@@ -1,6 +1,7 @@
 //! Packages with a source: where their result comes from, and how long it is kept.
 
 use milepost_catalog::{NewBuild, Page};
+use milepost_model::Next;
 use milepost_model::build::{self, Build, BuildState};
 use milepost_model::change::{Change, UnitAction};
 use milepost_model::plan::Reason;
@@ -9,6 +10,7 @@ use milepost_model::unit_put::Put;
 use milepost_model::{Code, Digest, Next, UnitKind};
 use serde_json::json;
 
+use crate::common::facts::RefusalFacts;
 use crate::common::*;
 use crate::facts::RefusalFacts;
 

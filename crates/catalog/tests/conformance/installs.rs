@@ -5,6 +5,7 @@ use milepost_model::install::{HoldInstall, InstallChange, InstallSettings, LiftI
 use milepost_model::release::LiveMode;
 use serde_json::json;
 
+use crate::common::facts::RefusalFacts;
 use crate::common::installed::*;
 use crate::common::*;
 use crate::facts::RefusalFacts;

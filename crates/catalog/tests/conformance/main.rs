@@ -34,6 +34,7 @@ mod change;
 mod checks;
 mod delete;
 mod deployments;
+mod effects;
 mod executions;
 mod facts;
 mod groups;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use milepost_catalog::Catalog;
 use milepost_model::change::UnitAction;
 use milepost_model::spec::ConfigSpec;
 use milepost_model::{AppName, ManualClock, UnitKind, UnitSpec, canonical};
@@ -34,7 +33,7 @@ async fn check_migrated(engine: Engine, first: String) {
     engine.batch(&first).await;
     let clock = Arc::new(ManualClock::at("2030-01-01T00:00:00Z".parse().unwrap()));
     let old: AppName = "old".parse().unwrap();
-    let catalog: Catalog = engine.open(clock.clone()).await;
+    let catalog = engine.open(clock.clone()).await;
     let unit = catalog.unit_get(&old, key(UnitKind::Config, "config")).await.unwrap();
     assert_eq!((unit.current.number, unit.deployment), (1, None));
     assert_eq!(unit.current.spec["document"], json!({ "a": 1 }));

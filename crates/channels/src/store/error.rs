@@ -22,30 +22,28 @@ pub enum WriteError {
     Key(#[from] KeyError),
     #[error("the channel cannot be written to `{place}` ({error}); check that it is there and that you may write")]
     Storage { place: String, error: BlobError },
-    #[error(
-        "`{version}` is the latest of the channel; confirm that, or name what comes after it with `--promote-previous`"
-    )]
+    #[error("`{version}` is the latest of the channel; confirm that, or promote the version before it")]
     IsLatest { version: SemVer },
-    #[error("the channel is signed, and readers would refuse it unsigned; give its key with `--key`")]
+    #[error("the channel is signed, and readers would refuse it unsigned; give its key")]
     KeyNeeded,
     #[error(
-        "the channel is signed with key {found}, and the given key is {given}; use the channel's own key, or look at its versions \
-        with `milepost channel show` and replace the key with `--sign-existing`"
+        "the channel is signed with key {found}, and the given key is {given}; use the channel's own key, or check its versions and \
+        replace the key by signing them again"
     )]
     OtherKey { found: String, given: String },
     #[error(
-        "the channel has versions but no signature, and signing it would vouch for all of them; look at them with \
-        `milepost channel show`, then repeat with `--sign-existing`"
+        "the channel has versions but no signature, and signing it would vouch for all of them; check them, then sign \
+        what exists"
     )]
     NotSigned,
     #[error(
         "`all` of the channel does not fit its signature: somebody altered it, or two publishers were cut off; compare it with \
-        what you published, then repeat with `--sign-existing`"
+        what you published, then sign what exists"
     )]
     Altered,
     #[error(
         "a signature of the channel claims serial {serial}, which no channel reaches: somebody altered it; compare the channel with \
-        what you published, then repeat with `--sign-existing`"
+        what you published, then sign what exists"
     )]
     Implausible { serial: u64 },
     #[error("others wrote the channel all the time; nothing was published; try again")]

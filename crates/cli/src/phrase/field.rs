@@ -20,6 +20,9 @@ pub fn option(field: Field) -> Option<&'static str> {
         Field::FirstAt => "`--first-at TIME`",
         Field::Count => "`--count N`",
         Field::Unused => "`unused`",
+        Field::App => "`--app NAME`",
+        Field::Now => "`--now` to install it anyway, which is recorded",
+        Field::Channel => "the address of the channel with `--channel URL`",
         Field::Unknown => return None,
     })
 }
@@ -44,6 +47,9 @@ pub fn name(field: Field) -> Option<&'static str> {
         Field::FirstAt => "`--first-at`",
         Field::Count => "`--count`",
         Field::Unused => "`unused`",
+        Field::App => "`--app`",
+        Field::Now => "`--now`",
+        Field::Channel => "`--channel`",
         Field::Unknown => return None,
     })
 }

@@ -6,7 +6,7 @@ mod view;
 mod warning;
 
 use milepost_client::api::Problem;
-use milepost_model::{ChangeOutcome, Warning};
+use milepost_model::{ChangeOutcome, Next, Warning};
 
 use next::hint;
 
@@ -16,6 +16,11 @@ use crate::folders::app_option;
 /// and names a step that this program does not know.
 pub fn of_problem(problem: &Problem) -> Option<String> {
     hint(&problem.next, "").or_else(|| problem.hint.clone())
+}
+
+/// What the operator of this app can do about a problem that the gateway reports.
+pub fn operator_words(next: &Next, app: &str) -> Option<String> {
+    next::step(next, &app_option(app))
 }
 
 /// The outcome of a change of this app, with its warnings in these words.
@@ -36,7 +41,6 @@ pub fn warnings(app: &str, notices: &[Warning], warnings: &[String]) -> Vec<Stri
 
 #[cfg(test)]
 mod tests {
-    use milepost_model::Next;
     use milepost_model::refusal::{Field, View};
 
     use super::*;

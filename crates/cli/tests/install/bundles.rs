@@ -16,7 +16,7 @@ fn a_bundle_installs_and_upgrades_without_a_network() {
     author.ok(&format!("install --bundle one.bundle --app offline --key {key}"));
     let status = author.ok("install status offline");
     assert!(status.contains("Package    shop 1.0.0") && status.contains("from a bundle"), "{status}");
-    assert!(author.refused("upgrade offline").contains("came from a file"));
+    assert!(author.refused("upgrade offline").contains("was installed from a bundle"));
     let done = author.ok("upgrade offline --bundle two.bundle");
     assert!(done.starts_with("Upgraded app offline from 1.0.0 to 1.1.0."), "{done}");
     // An old bundle is an old copy of the channel.

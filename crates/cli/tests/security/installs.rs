@@ -41,7 +41,7 @@ fn an_install_asks_nobody_before_the_app_and_the_role_are_right() {
     ] {
         let output = world.run(&line);
         assert!(!output.succeeded(), "{line}");
-        let refused = ["good for app `mine` only", "is not good for app", "may not install from"];
+        let refused = ["has access to app `mine` only", "has no access to app", "may not install from"];
         assert!(refused.iter().any(|text| output.stderr.contains(text)), "{line}: {}", output.stderr);
     }
     assert!(!was_asked(&listener), "the server asked");

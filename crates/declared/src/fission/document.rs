@@ -226,7 +226,7 @@ impl Reader<'_> {
         let mut fields = Fields::read(sink, node, line, "the DeploymentConfig", &DEPLOYMENT_KEYS);
         note_whole_metadata(&mut fields);
         let name = fields.need("name", "add a `name` to show for this deployment");
-        let uid = fields.need("uid", "add a `uid` to identify this folder, as `milepost spec init` does");
+        let uid = fields.need("uid", "add a `uid` to identify this folder, for example a UUID");
         if let Some(place) = &self.config {
             let message = format!("duplicate DeploymentConfig, first declared at {place}");
             sink.wrong_hint(line, message, "a folder is one deployment: keep one of them");
@@ -238,7 +238,7 @@ impl Reader<'_> {
             sink.wrong_hint(
                 uid_line,
                 "the `uid` of the DeploymentConfig is empty",
-                "set a `uid` to identify this folder, as `milepost spec init` does",
+                "set a `uid` to identify this folder, for example a UUID",
             );
         }
         self.deployment = Some(Deployment { id, name });
@@ -334,7 +334,7 @@ fn note_build_log(fields: &mut Fields<'_>, what: &str) {
     let Some(Node { content: Content::Map(status), .. }) = fields.take("status") else { return };
     if let Some((key, _)) = case::find(&status, "buildlog").filter(|(_, node)| node.says_something()) {
         let message = format!("`buildlog` of {what} is not carried over");
-        fields.sink().note(key.line, message, "`milepost build log` shows the logs of builds on Milepost");
+        fields.sink().note(key.line, message, "Milepost keeps the logs of its own builds");
     }
 }
 

@@ -43,8 +43,7 @@ const KEYS: [&str; keys::MANIFEST_KEYS.len()] = keys::names(&keys::MANIFEST_KEYS
 
 const DEPLOYMENT_KEYS: [&str; keys::DEPLOYMENT_KEYS.len()] = keys::names(&keys::DEPLOYMENT_KEYS);
 
-const SECRETS_HINT: &str =
-    "list only their names, like `secrets: [API_KEY]`; set a value with `milepost secret set API_KEY`";
+const SECRETS_HINT: &str = "list only their names, like `secrets: [API_KEY]`; their values are set on the server";
 
 /// The manifest file, and the folder that its paths are relative to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,6 +16,7 @@ use crate::backend::Backend;
 use crate::body::ResponseBody;
 use crate::gateway::ResponseFuture;
 use crate::problem::Problem;
+use crate::reader::Reader;
 use crate::request_id;
 use crate::tree::TreeFile;
 
@@ -236,23 +237,25 @@ impl FileResponse {
     }
 
     fn problem<B>(self, problem: Problem) -> Response<ResponseBody<B>> {
-        problem.into_response(&self.headers, self.head_only)
+        let reader = Reader::new(&self.headers, self.head_only);
+        // No problem with a file has a step for operators.
+        problem.into_response(&reader, |_, _| None)
     }
 
     fn precondition_failed<B>(self) -> Response<ResponseBody<B>> {
-        let detail = "The file is not the one that the request was made for.";
+        let detail = "The file has changed since the version that the request names.";
         self.problem(Problem::new(StatusCode::PRECONDITION_FAILED, "precondition_failed", detail))
     }
 
     fn unsatisfiable<B>(self, size: u64) -> Response<ResponseBody<B>> {
-        let detail = format!("The file has {size} bytes, and the range is behind its end.");
+        let detail = format!("The file has {size} bytes, and the range starts after its end.");
         let problem = Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "range_not_satisfiable", detail);
         let Ok(size) = HeaderValue::from_str(&format!("bytes */{size}")) else { return self.problem(problem) };
         self.problem(problem.header(header::CONTENT_RANGE, size))
     }
 
     fn not_acceptable<B>(self) -> Response<ResponseBody<B>> {
-        let detail = "The file is not there in an encoding that the request accepts.";
+        let detail = "The file is not available in an encoding that the request accepts.";
         self.problem(Problem::new(StatusCode::NOT_ACCEPTABLE, "encoding_not_acceptable", detail))
     }
 
@@ -261,7 +264,7 @@ impl FileResponse {
         tracing::error!(%error, digest = %self.file.at.digest, request = %id, "a file could not be read");
         let detail = "The file could not be read.";
         let problem = Problem::new(StatusCode::BAD_GATEWAY, "file_unreadable", detail);
-        self.problem(problem.hint("try again; the server's log has the cause").request_id(id))
+        self.problem(problem.hint("try again in a moment").request_id(id))
     }
 }
 

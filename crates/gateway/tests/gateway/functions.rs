@@ -6,6 +6,7 @@ use http::{HeaderValue, Response};
 use http_body_util::BodyExt;
 use hyper_util::rt::TokioIo;
 use milepost_gateway::{CallFailure, Limits, Settings};
+use milepost_model::Next;
 use milepost_model::spec::FunctionPermission;
 use tokio::io::AsyncWriteExt;
 
@@ -312,13 +313,15 @@ async fn http_2_sends_the_head_before_the_abort() {
 
 #[tokio::test]
 async fn body_that_fails_before_its_first_frame_is_a_502() {
-    let world = World::new();
+    let operator_words = |next: &Next, app: &str| Some(format!("{next:?} in {app}"));
+    let world = World::with(Settings { operator_words, ..Settings::default() });
     world.shop(vec![], vec![route("", "/broken", &public(breaking(&[])))]);
     let served = world.serve().await;
     let answer = served.raw("GET /broken HTTP/1.1\r\nhost: shop.localhost\r\nconnection: close\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 502"), "{answer}");
     let id = answer.lines().find_map(|line| line.strip_prefix("milepost-request-id: ")).expect("an id");
-    assert!(answer.contains("broke off") && answer.contains(&format!("milepost logs --request {id}")), "{answer}");
+    let hint = format!("See {{ view: RequestLog {{ id: \"{id}\" }} }} in shop");
+    assert!(answer.contains("The function stopped before it sent") && answer.contains(&hint), "{answer}");
     served.stopped().await;
 }
 

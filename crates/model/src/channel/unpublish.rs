@@ -89,7 +89,7 @@ fn unknown(all: &All, version: &SemVer) -> UnpublishRefusal {
     }
     let near = closest(version.as_str(), all.versions.iter().map(|entry| entry.version.as_str()));
     let hint = match near.is_empty() {
-        true => "list what there is with `milepost channel list`".to_owned(),
+        true => "choose one of its versions".to_owned(),
         false => format!("did you mean {}?", or_list(&near)),
     };
     UnpublishRefusal::Unknown { version, channel, hint }

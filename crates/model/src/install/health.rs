@@ -4,7 +4,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::name::UnitName;
-use crate::refusal::{Code, Refusal};
+use crate::refusal::{Code, Field, Next, Refusal};
 
 /// A health check: a path or a function that must respond with status 2xx, written `/healthz` or
 /// `function:check`.
@@ -36,12 +36,13 @@ impl FromStr for Health {
 
 /// Refuses a health check whose function does not exist.
 pub fn no_health_function(whose: &str, name: &UnitName, functions: &[String]) -> Refusal {
-    let message = format!("{whose} has no function `{name}` that could tell whether it is well.");
-    let otherwise = match functions {
-        [] => "it has no function at all; name a path, like `--health /healthz`".to_owned(),
-        names => format!("name one that it has, or a path like `--health /healthz`; it has {}", names.join(", ")),
+    let message = format!("{whose} has no function `{name}` for its health check");
+    let existing = match functions {
+        [] => "it has no functions".to_owned(),
+        names => format!("its functions are {}", names.join(", ")),
     };
-    Refusal::unknown(Code::UnitNotFound, message, name.as_str(), functions, &otherwise)
+    let otherwise = [Next::Correct { how: existing }, Next::Give { field: Field::Health }];
+    Refusal::not_found(Code::UnitNotFound, message, name.as_str(), functions, otherwise)
 }
 
 impl TryFrom<String> for Health {

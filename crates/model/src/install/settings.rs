@@ -80,9 +80,9 @@ pub struct InstallChange {
 pub enum SettingsError {
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    #[error("overrides are keys and values; write them like `--set mail.from=me@example.com`")]
+    #[error("overrides are keys and values; write them like `mail.from=me@example.com`")]
     Overrides,
-    #[error("a channel is looked at every second at the most and every week at the least; give another `--poll`")]
+    #[error("the poll interval is out of bounds: it must be between one second and one week")]
     Poll,
     #[error("a version has from 1 s to {MAX_HEALTH_DEADLINE_S} s to become healthy; give another deadline")]
     Deadline,

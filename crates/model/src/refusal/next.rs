@@ -106,6 +106,12 @@ sampled! {
         Count,
         /// Delete an app even if it has versions.
         Unused,
+        /// The name of the app.
+        App,
+        /// Outside of the windows, and in spite of denies.
+        Now,
+        /// The address of a channel.
+        Channel,
         #[serde(other)]
         Unknown,
     }

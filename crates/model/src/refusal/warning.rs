@@ -40,6 +40,17 @@ sampled! {
         HasUnreleasedChanges,
         /// Values of the author that are in the configuration again from the next upgrade on.
         OverridesEnd { keys: Vec<String> },
+        /// The plan allows fewer active releases than the app has.
+        MoreReleasesThanPlan { bound: u64 },
+        /// An installed version is not live, because live is pinned to another release.
+        InstalledNotLive,
+        /// A version is not installed now, and why; it can be installed in spite of that.
+        InstallWaits { why: String },
+        /// The version to install is lower than the installed one.
+        Downgrade { from: String, to: String },
+        MajorUpdate { version: String },
+        /// Units that were changed by hand after the install.
+        OverwritesHandEdits { units: Vec<String> },
         /// A warning of a newer server.
         #[serde(other)]
         Unknown,

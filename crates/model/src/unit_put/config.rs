@@ -37,8 +37,8 @@ impl ConfigPut {
         }
         for path in &self.unset {
             if !unset(root, path) {
-                let problem = format!("The key `{path}` is not set, so it cannot be unset");
-                return Err(SpecError::new("", problem, "`milepost config get` shows what is set"));
+                let problem = format!("the key `{path}` is not set, so it cannot be unset");
+                return Err(SpecError::new("", problem, "name a key that is set"));
             }
         }
         Ok(ConfigSpec { document })
@@ -60,7 +60,7 @@ fn set(root: &mut Map<String, Value>, path: &str, value: Value) -> Result<(), Sp
                 Value::Object(inner) => set(inner, rest, value),
                 _ => Err(SpecError::new(
                     "",
-                    format!("The key `{key}` holds a plain value, so `{path}` cannot be set below it"),
+                    format!("the key `{key}` has a plain value, so `{path}` cannot be set below it"),
                     format!("unset `{key}` first"),
                 )),
             }

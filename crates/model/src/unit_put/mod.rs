@@ -217,7 +217,7 @@ impl PackagePut {
             return Err(SpecError::new(
                 "source",
                 "a package needs a source or a deployment",
-                "give `--src`, `--deploy` or `--code`",
+                "give the code as files, an archive or a package",
             ));
         }
         Ok(spec)

@@ -69,10 +69,7 @@ impl<E: Executor> Pool<E> {
         if self.prepared.get().is_none() {
             return format!("its code was not on this machine within {bound}");
         }
-        let (name, number) = (&self.function.name, self.function.number);
-        format!(
-            "it was not ready within {bound}; `milepost logs --function {name} --version {number}` has what it printed"
-        )
+        format!("it was not ready within {bound}; its log has what it printed")
     }
 
     fn started(self: &Arc<Self>, instance: Arc<E::Instance>) {

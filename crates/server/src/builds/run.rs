@@ -10,7 +10,7 @@ use bytes::Bytes;
 use milepost_catalog::NewBuild;
 use milepost_model::build::{self, BuildEvent, BuildRequest, TELLING_FILES};
 use milepost_model::tree::Tree;
-use milepost_model::{AppName, Code, Digest, Refusal};
+use milepost_model::{AppName, Code, Digest, Next, Refusal};
 use milepost_runtime::{BuildFailure, BuildOrder, DiskLimit};
 use tokio::sync::mpsc;
 
@@ -20,6 +20,7 @@ use crate::content::checkout::{self, Access};
 use crate::content::ingest_source;
 use crate::content::trees;
 use crate::error::{ApiError, ApiResult, internal};
+use crate::phrase;
 use crate::state::State;
 
 /// Files that determine the command are read up to this size. For a larger lock file, only its
@@ -268,18 +269,19 @@ fn failed(reason: &str) -> BuildEvent {
 }
 
 fn stopping() -> ApiError {
-    Refusal::new(Code::Unavailable, BuildFailure::Stopping.to_string()).hint("run it again").into()
+    Refusal::new(Code::Unavailable, BuildFailure::Stopping.to_string()).next(Next::Retry).into()
 }
 
 fn unread(name: &str) -> ApiError {
-    let message = format!("`{name}` has more than {} MiB, so it is not known what has to be built.", TELLING >> 20);
-    Refusal::new(Code::InvalidSpec, message).hint("make it smaller, or give the package a build command").into()
+    let message =
+        format!("`{name}` has more than {} MiB and is not read, so the build command is unknown", TELLING >> 20);
+    Refusal::new(Code::InvalidSpec, message).correct("make it smaller, or give the package a build command").into()
 }
 
 fn in_one_line(error: &ApiError) -> String {
-    let message = error.0.message.trim_end_matches('.');
-    match &error.0.hint {
+    let message = &error.0.message;
+    match phrase::hint(&error.0) {
         Some(hint) => format!("{message}; {hint}"),
-        None => message.to_owned(),
+        None => message.clone(),
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use milepost_model::{AppName, Code, Refusal};
+use milepost_model::{AppName, Code, Next, Refusal};
 
 const MOST: usize = 64;
 const MOST_OF_ONE_APP: usize = 16;
@@ -24,14 +24,14 @@ impl Waiting {
         let mut line = self.lock();
         let of_app = line.get(app).copied().unwrap_or_default();
         let message = if of_app >= MOST_OF_ONE_APP {
-            format!("{MOST_OF_ONE_APP} builds of app `{app}` are waiting already.")
+            format!("{MOST_OF_ONE_APP} builds of app `{app}` are already waiting")
         } else if line.values().sum::<usize>() >= MOST {
-            format!("{MOST} builds are waiting on this server already.")
+            format!("{MOST} builds are already waiting on this server")
         } else {
             line.insert(app.clone(), of_app + 1);
             return Ok(Waits { line: self, app: app.clone() });
         };
-        Err(Refusal::new(Code::Unavailable, message).hint("try again when some of them are done"))
+        Err(Refusal::new(Code::Unavailable, message).next(Next::Wait))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<AppName, usize>> {

@@ -31,9 +31,13 @@ pub(crate) async fn lacking(state: &State, spec: &EnvironmentSpec) -> Option<Str
 
 fn refusal(name: &str, spec: &EnvironmentSpec, lacks: &str) -> Refusal {
     let hint = match spec.runtime {
-        Runtime::Python => "install it on the server, or ask for another: `python` alone means the newest there is",
-        Runtime::Node => "install it on the server, or ask for another: `node` alone means the newest there is",
+        Runtime::Python => {
+            "install it on the server, or choose another one: `python` means the newest one that is installed"
+        }
+        Runtime::Node => {
+            "install it on the server, or choose another one: `node` means the newest one that is installed"
+        }
         Runtime::Binary | Runtime::Wasm => "programs that run once per request are started by a Python interpreter",
     };
-    Refusal::new(Code::InvalidSpec, format!("Environment `{name}` cannot run: {lacks}.")).hint(hint)
+    Refusal::new(Code::InvalidSpec, format!("environment `{name}` cannot run: {lacks}")).correct(hint)
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use futures::StreamExt;
 use milepost_catalog::ServingFunctions;
 use milepost_model::check::{FunctionCheck, LoadState};
-use milepost_model::{Code, Refusal};
+use milepost_model::refusal::{Field, Part};
+use milepost_model::{Code, Next, Refusal};
 use milepost_runtime::{CallError, Function};
 use tokio::time::Instant;
 
@@ -134,14 +135,15 @@ pub(crate) async fn load_before(
         };
     }
     failed.sort_by(|one, other| one.name.cmp(&other.name));
-    let told = |function: &&FunctionCheck| {
-        format!("function {} version {}: {}", function.name, function.number, function.reason)
+    let part = |function: &&FunctionCheck| {
+        Part::new(format!("function {} version {}", function.name, function.number), &function.reason)
     };
-    let message = format!("{what} would bring functions to users that do not load, so nothing was changed.");
+    let message = format!("{what} would make functions live that do not load, so nothing was changed");
     Err(ApiError::from(
         Refusal::new(Code::CheckFailed, message)
-            .hint("deploy code that loads first, or do it all the same with `--no-check`")
-            .blockers(failed.iter().map(told).collect()),
+            .correct("deploy code that loads first")
+            .give(Field::NoCheck)
+            .parts(failed.iter().map(part).collect()),
     ))
 }
 
@@ -152,7 +154,7 @@ fn unable(what: &str, untried: &Untried) -> Refusal {
     };
     Refusal::new(
         Code::Unavailable,
-        format!("{what} needs functions to be loaded first, which was not possible: {why}."),
+        format!("{what} needs functions to be loaded first, which was not possible: {why}; nothing was changed"),
     )
-    .hint("nothing was changed; try again later")
+    .next(Next::Wait)
 }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use milepost_catalog::{CatalogError, CheckLease, Settled};
-use milepost_model::AppName;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::LEASE_MS;
@@ -39,9 +38,6 @@ pub(super) async fn run(state: &State, lease: &CheckLease) -> Result<Run, Catalo
         state.catalog.check_let_go(lease).await?;
     }
     let done = done?;
-    if done == Run::Ended {
-        shown(state, &lease.app).await;
-    }
     state.checks.ended.notify_waiters();
     Ok(done)
 }
@@ -51,7 +47,7 @@ async fn rounds(state: &State, lease: &CheckLease) -> Result<Run, CatalogError> 
     for _ in 0..ROUNDS {
         let Some(wanted) = state.catalog.check_functions(lease).await? else { return Ok(Run::Left) };
         let tried = load::load_all(state, wanted, &mut found).await;
-        match state.catalog.check_settle(lease, found.clone()).await? {
+        match state.apply(state.catalog.check_settle(lease, found.clone()).await?).await {
             Settled::Again => {
                 // A function that failed to load ends the check, even if others could not be tried.
                 if let Err(Untried::Unable(why)) = tried {
@@ -86,12 +82,4 @@ fn keep(state: &State, lease: &CheckLease) -> AbortOnDropHandle<()> {
             }
         }
     }))
-}
-
-/// Refreshes this node's view, since latest and live may have moved.
-async fn shown(state: &State, app: &AppName) {
-    state.executions.wake_scheduler();
-    if let Err(error) = state.views.refresh(app).await {
-        tracing::warn!(message = %error.0, "a release passed its check, but this node shows it only later");
-    }
 }

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use milepost_catalog::Checked;
+use milepost_catalog::{Checked, Effects};
 use milepost_model::check::CheckState;
+use milepost_model::refusal::View;
 use milepost_model::release::Release;
 use milepost_model::{AppName, ChangeOutcome, Code, Refusal};
 
 use super::LEASE_MS;
 use super::run::{self, Run};
+use crate::effects;
 use crate::error::{ApiResult, internal};
 use crate::state::State;
 
@@ -20,12 +22,16 @@ const LOOK: Duration = Duration::from_millis(250);
 /// the lease that the release was created under.
 pub(crate) async fn settled(state: &State, app: &AppName, release: &str, holder: Option<String>) -> ApiResult<Checked> {
     let holder = holder.unwrap_or_else(|| state.checks.holder());
+    let mut ended_here = false;
     loop {
         let ended = state.checks.ended.notified();
         let mut ended = std::pin::pin!(ended);
         ended.as_mut().enable();
         let found = state.catalog.check_get(app, release).await?;
         if !found.is_pending() {
+            if !ended_here {
+                effects::apply(state, Effects::seen(app.clone())).await;
+            }
             return Ok(found);
         }
         if state.checks.stop.is_cancelled() {
@@ -36,8 +42,10 @@ pub(crate) async fn settled(state: &State, app: &AppName, release: &str, holder:
             let checking = state.checks.tasks.spawn(async move { run::run(&state_of_task, &lease).await });
             match checking.await.map_err(|error| internal(&error))?? {
                 Run::Unable(why) => return Err(unable(release, &why).into()),
-                Run::Ended | Run::Left => continue,
+                Run::Ended => ended_here = true,
+                Run::Left => {}
             }
+            continue;
         }
         tokio::select! {
             () = &mut ended => {}
@@ -48,13 +56,16 @@ pub(crate) async fn settled(state: &State, app: &AppName, release: &str, holder:
 }
 
 fn unable(release: &str, why: &str) -> Refusal {
-    Refusal::new(Code::Unavailable, format!("Release `{release}` could not be checked: {why}."))
-        .hint("the check is repeated until it is possible; `milepost release show` shows how it ended")
+    Refusal::new(
+        Code::Unavailable,
+        format!("release `{release}` could not be checked yet: {why}; the check is repeated"),
+    )
+    .see(View::Release { name: release.to_owned() })
 }
 
 fn stopping(release: &str) -> Refusal {
-    Refusal::new(Code::Unavailable, format!("The server stops before release `{release}` is checked."))
-        .hint("the check goes on when it runs again; `milepost release show` tells how it ended")
+    Refusal::new(Code::Unavailable, format!("the server is stopping; it checks release `{release}` after its restart"))
+        .see(View::Release { name: release.to_owned() })
 }
 
 /// Updates the outcome of a change when the check of its release has ended. Also applies to a

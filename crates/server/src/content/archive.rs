@@ -47,8 +47,8 @@ enum Piece {
 pub(crate) async fn zip_response(content: &Content, root: Digest, name: &str) -> ApiResult<Response> {
     let tree = trees::load(&content.store, root).await?;
     if tree.total_size() > MAX_BYTES {
-        let message = format!("The files have {} bytes together, a zip may have {MAX_BYTES}.", tree.total_size());
-        return Err(Refusal::new(Code::RequestTooLarge, message).hint("download its blobs one by one").into());
+        let message = format!("the files have {} bytes in total, and a zip may have {MAX_BYTES}", tree.total_size());
+        return Err(Refusal::new(Code::RequestTooLarge, message).correct("download the files one by one").into());
     }
     let place = Arc::clone(&content.archives).acquire_owned().await.map_err(|error| internal(&error))?;
     let (sender, pieces) = mpsc::channel(CHUNKS_AHEAD);

@@ -30,8 +30,8 @@ pub(crate) fn seal(
         secret.check(&put.name).map_err(Refusal::from)?;
         let value = keyring.seal_secret(app, &put.name, &secret.value, &OsIds);
         let value = value.ok_or_else(|| {
-            Refusal::new(Code::InvalidSpec, format!("The value of secret `{}` is too long.", put.name))
-                .hint("keep the large part in a file of a package, and only its key here")
+            Refusal::new(Code::InvalidSpec, format!("the value of secret `{}` is too long", put.name))
+                .correct("keep the large part in a file of a package, and only its key here")
         })?;
         sealed.insert(put.name.clone(), value);
     }

@@ -12,7 +12,7 @@ use milepost_blobs::{IngestLimits, Ingested};
 use milepost_catalog::NewBlob;
 use milepost_client::api::Uploaded;
 use milepost_model::tree::{MAX_NAME, fits_a_disk};
-use milepost_model::{AppName, Code, Refusal};
+use milepost_model::{AppName, Code, Next, Refusal};
 
 use crate::content::Content;
 use crate::edge::body;
@@ -42,9 +42,11 @@ pub(crate) async fn upload(content: &Content, app: &AppName, headers: &HeaderMap
     let most = MAX_BYTES.min(left.saturating_add(1 << 20));
     if let Some(declared) = declared_length(headers).filter(|declared| *declared > most) {
         body::hear_out_aside(headers, body);
-        let message = format!("The upload declares {declared} bytes; app `{app}` may send {most} more.");
+        let message = format!("the upload declares {declared} bytes, and app `{app}` may send {most} more");
         return Err(Refusal::new(Code::UploadTooLarge, message)
-            .hint("send less, or move the app to a larger plan")
+            .correct("send fewer files")
+            .next(Next::LargerPlan { app: app.to_string() })
+            .limit(most, declared)
             .into());
     }
     let mut body = Box::pin(while_it_moves(body));
@@ -68,8 +70,8 @@ pub(crate) async fn register(content: &Content, app: &AppName, ingested: Ingeste
     if let Some(name) = names.into_iter().find(|name| !fits_a_disk(name)) {
         let _ = content.blobs.delete(pack).await;
         let message =
-            format!("The name `{}…` is longer than {MAX_NAME} bytes.", name.chars().take(80).collect::<String>());
-        return Err(Refusal::new(Code::InvalidRequest, message).hint("rename the file: no disk takes the name").into());
+            format!("the name `{}…` is longer than {MAX_NAME} bytes", name.chars().take(80).collect::<String>());
+        return Err(Refusal::new(Code::InvalidRequest, message).correct("rename the file").into());
     }
     let blobs = ingested
         .blobs

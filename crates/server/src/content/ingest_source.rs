@@ -10,7 +10,7 @@ use milepost_client::packs::{self, Item, Packing, into_packs};
 use milepost_client::source::Source;
 use milepost_model::pack::{self, BlobKind};
 use milepost_model::tree::Leaf;
-use milepost_model::{AppName, Code, Digest, Refusal};
+use milepost_model::{AppName, Code, Digest, Next, Refusal};
 
 use crate::content::Content;
 use crate::content::ingest;
@@ -22,10 +22,11 @@ pub(crate) async fn store(content: &Content, app: &AppName, source: Arc<Source>)
     let items = missing(content, &source).await?;
     let bytes = items.iter().map(Item::size).sum::<u64>();
     if let Some(left) = content.catalog.quota_left(app).await?.filter(|left| *left < bytes) {
-        let message =
-            format!("The files have {bytes} bytes that are new; the plan of app `{app}` has room for {left}.");
+        let message = format!("the files have {bytes} new bytes, and the plan of app `{app}` has room for {left}");
         return Err(Refusal::new(Code::PlanLimit, message)
-            .hint("delete versions that are not needed, or move the app to a larger plan")
+            .correct("delete versions that are not needed")
+            .next(Next::LargerPlan { app: app.to_string() })
+            .limit(left, bytes)
             .into());
     }
     let sources = Arc::new(vec![source]);

@@ -4,7 +4,7 @@
 use milepost_model::change::Change;
 use milepost_model::spec::{DEFAULT_INDEX, StaticSpec};
 use milepost_model::tree::Tree;
-use milepost_model::{Code, Refusal, UnitName, UnitPut};
+use milepost_model::{Code, Next, Refusal, UnitName, UnitPut};
 
 use crate::content::trees;
 use crate::error::ApiResult;
@@ -46,8 +46,8 @@ fn missing(item: &UnitName, spec: &StaticSpec, tree: &Tree) -> Option<Refusal> {
 }
 
 fn refusal(item: &UnitName, field: &str, file: &str, tree: &Tree) -> Refusal {
-    let message = format!("`{field}`: static item `{item}` has no file `{file}`.");
+    let message = format!("`{field}`: static item `{item}` has no file `{file}`");
     let paths: Vec<String> = tree.iter().take(SUGGEST_FROM).map(|(path, _)| path.to_owned()).collect();
-    let otherwise = "add the file, or name one that is there, by its path inside the folder";
-    Refusal::unknown(Code::InvalidSpec, message, file, &paths, otherwise)
+    let otherwise = Next::Correct { how: "add the file, or name another one by its path inside the folder".to_owned() };
+    Refusal::not_found(Code::InvalidSpec, message, file, &paths, [otherwise])
 }

@@ -60,13 +60,15 @@ pub(crate) async fn locate(store: &Store, digest: Digest) -> ApiResult<BlobRow> 
 }
 
 pub(crate) fn not_here(digest: Digest) -> ApiError {
-    let message = format!("The server has no blob `{digest}`.");
-    Refusal::new(Code::BlobNotFound, message).hint("it was never uploaded, or it has been swept").into()
+    let message = format!("the server has no blob `{digest}`");
+    Refusal::new(Code::BlobNotFound, message)
+        .correct("upload it first: it was never uploaded, or it has been swept")
+        .into()
 }
 
 fn unusable(root: Digest, error: &TreeError) -> ApiError {
-    let message = format!("The tree `{root}` cannot be used: {error}.");
-    Refusal::new(Code::InvalidUpload, message).hint("make the tree again without it, and upload that").into()
+    let message = format!("tree `{root}` cannot be used: {error}");
+    Refusal::new(Code::InvalidUpload, message).correct("make the tree again without it, and upload that").into()
 }
 
 /// Rejects invalid trees and trees with links that escape them, before a version refers to them. If
@@ -100,11 +102,11 @@ async fn check_sizes(store: &Store, root: Digest, tree: &Tree) -> ApiResult<()> 
     for (path, file) in files() {
         if let Some(size) = sizes.get(&file.digest).filter(|size| **size != file.size) {
             let message = format!(
-                "The tree `{root}` cannot be used: it says that `{path}` has {} bytes, and `{}` has {size}.",
+                "tree `{root}` cannot be used: it says that `{path}` has {} bytes, and `{}` has {size}",
                 file.size, file.digest
             );
-            let hint = "make the tree again with the sizes that the files have, and upload that";
-            return Err(Refusal::new(Code::InvalidUpload, message).hint(hint).into());
+            let hint = "make the tree again with the real sizes of the files, and upload that";
+            return Err(Refusal::new(Code::InvalidUpload, message).correct(hint).into());
         }
     }
     Ok(())
@@ -140,8 +142,8 @@ pub(crate) async fn load(store: &Store, root: Digest) -> ApiResult<Tree> {
 }
 
 fn too_many_entries(root: Digest) -> ApiError {
-    let message = format!("The tree `{root}` has more than {MAX_ENTRIES} files and folders.");
-    Refusal::new(Code::InvalidUpload, message).hint("split it, or leave out what is not needed to run").into()
+    let message = format!("tree `{root}` has more than {MAX_ENTRIES} files and folders");
+    Refusal::new(Code::InvalidUpload, message).correct("split it, or leave out what is not needed to run").into()
 }
 
 /// The directories of one level. Each is read once, however often it occurs.
@@ -160,9 +162,9 @@ async fn directories(store: &Store, root: Digest, level: &[(String, Digest)]) ->
 
 pub(crate) async fn directory(store: &Store, row: &BlobRow) -> ApiResult<Directory> {
     if !row.is_directory {
-        let message = format!("`{}` is a file, not a tree.", row.digest);
+        let message = format!("`{}` is a file, not a tree", row.digest);
         return Err(Refusal::new(Code::InvalidUpload, message)
-            .hint("name the directory that holds it, or ask for the blob itself")
+            .correct("name the directory that holds it, or ask for the blob itself")
             .into());
     }
     let bytes = store.blobs.read(&location(row)?, row.digest).await?;

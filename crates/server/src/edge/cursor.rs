@@ -32,10 +32,10 @@ pub(crate) fn read(list: &str, text: &str, now: Timestamp) -> Result<String, Ref
 }
 
 pub(crate) fn unknown() -> Refusal {
-    wrong("is not one that this server gave out")
+    wrong("is unknown to this server")
 }
 
 fn wrong(what: &str) -> Refusal {
-    Refusal::new(Code::InvalidCursor, format!("The cursor {what}."))
-        .hint("start again from the first page, without a cursor")
+    Refusal::new(Code::InvalidCursor, format!("the cursor {what}"))
+        .correct("start again from the first page, without a cursor")
 }

@@ -13,7 +13,8 @@ use futures::StreamExt;
 use milepost_catalog::Page;
 use milepost_model::change::UnitKey;
 use milepost_model::digest::DigestError;
-use milepost_model::{Code, Digest, Refusal, UnitKind, UnitName};
+use milepost_model::refusal::View;
+use milepost_model::{Code, Digest, Next, Refusal, UnitKind, UnitName};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
@@ -64,8 +65,8 @@ impl<T: DeserializeOwned> Json<T> {
         let bytes = if bytes.is_empty() { Bytes::from_static(b"{}") } else { bytes };
         serde_json::from_slice(&bytes).map_err(|error| {
             let reason = without_value(&error.to_string());
-            Refusal::new(Code::InvalidRequest, format!("The body of the request cannot be read: {reason}."))
-                .hint("see the reference at /api/v1/docs")
+            Refusal::new(Code::InvalidRequest, format!("the body of the request cannot be read: {reason}"))
+                .see(View::Reference)
         })
     }
 }
@@ -88,7 +89,7 @@ async fn read(request: Request) -> Result<Bytes, Refusal> {
     let mut bytes = BytesMut::new();
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|_| {
-            Refusal::new(Code::InvalidRequest, "The body of the request did not arrive whole.").hint("send it again")
+            Refusal::new(Code::InvalidRequest, "the body of the request ended too early").next(Next::Retry)
         })?;
         if bytes.len() + chunk.len() > MAX_JSON {
             body::hear_out(&mut body).await;
@@ -120,22 +121,22 @@ fn holds_nul(json: &[u8]) -> bool {
 }
 
 fn no_nul(part: &str) -> Refusal {
-    Refusal::new(Code::InvalidRequest, format!("The {part} of the request holds the letter NUL."))
-        .hint("leave it out; no text can have it")
+    Refusal::new(Code::InvalidRequest, format!("the {part} of the request contains a NUL character"))
+        .correct("remove it")
 }
 
 fn too_slow() -> Refusal {
-    let message = format!("The body of the request did not arrive within {} s.", MAX_WAIT.as_secs());
-    Refusal::new(Code::RequestTimeout, message).hint("check the connection, and send it again")
+    let message = format!("the body of the request did not arrive within {} s", MAX_WAIT.as_secs());
+    Refusal::new(Code::RequestTimeout, message).correct("check the connection, and send it again")
 }
 
 fn too_large(request: &Parts) -> Refusal {
     let hint = match request.extensions.get().map(|rule: &Rule| rule.body()) {
         Some(Large::Input) => "store the input elsewhere, and give the function its address",
-        Some(Large::Document | Large::Stream) | None => "files travel through the blobs calls",
+        Some(Large::Document | Large::Stream) | None => "send files with the calls under `/blobs`",
     };
-    let message = format!("The request is larger than the {} MiB that a body of JSON may have.", MAX_JSON >> 20);
-    Refusal::new(Code::RequestTooLarge, message).hint(hint)
+    let message = format!("the request is larger than {} MiB, the limit of a JSON body", MAX_JSON >> 20);
+    Refusal::new(Code::RequestTooLarge, message).correct(hint)
 }
 
 pub(crate) fn declared_length(headers: &HeaderMap) -> Option<u64> {
@@ -154,7 +155,7 @@ impl<T: DeserializeOwned> FromRequestParts<State> for Query<T> {
         match axum::extract::Query::<T>::try_from_uri(&parts.uri) {
             Ok(query) => Ok(Self(query.0)),
             Err(rejection) => Err(Refusal::new(Code::InvalidRequest, unreadable_query(&rejection.body_text()))
-                .hint("see the reference at /api/v1/docs")
+                .see(View::Reference)
                 .into()),
         }
     }
@@ -166,10 +167,10 @@ fn unreadable_query(told: &str) -> String {
     let reason = told.strip_prefix("Failed to deserialize query string: ").unwrap_or(told);
     match reason.split_once(": ") {
         Some((field, problem)) if problem.contains("digit") || problem.contains("number too") => {
-            format!("`{field}` in the query must be a whole number.")
+            format!("`{field}` in the query must be a whole number")
         }
-        Some((field, problem)) => format!("`{field}` in the query cannot be read: {}.", problem.trim_end_matches('.')),
-        None => format!("The query cannot be read: {}.", reason.trim_end_matches('.')),
+        Some((field, problem)) => format!("`{field}` in the query cannot be read: {}", problem.trim_end_matches('.')),
+        None => format!("the query cannot be read: {}", reason.trim_end_matches('.')),
     }
 }
 
@@ -186,9 +187,9 @@ impl<T: DeserializeOwned + Send> FromRequestParts<State> for Path<T> {
         match axum::extract::Path::<T>::from_request_parts(parts, state).await {
             Ok(path) => Ok(Self(path.0)),
             Err(rejection) => {
-                let message = format!("The path cannot be read: {}.", rejection.body_text().trim_end_matches('.'));
+                let message = format!("the path cannot be read: {}", rejection.body_text().trim_end_matches('.'));
                 Err(Refusal::new(Code::InvalidRequest, message)
-                    .hint("names in a path are percent-encoded UTF-8")
+                    .correct("names in a path are percent-encoded UTF-8")
                     .into())
             }
         }
@@ -207,8 +208,8 @@ pub(crate) struct Paging {
 impl Paging {
     pub(crate) fn limit(&self) -> Result<i64, Refusal> {
         match self.limit {
-            Some(limit) if limit < 1 => Err(Refusal::new(Code::InvalidRequest, format!("{limit} items are no list."))
-                .hint(format!("give a limit from 1 to {MAX_PAGE}"))),
+            Some(limit) if limit < 1 => Err(Refusal::new(Code::InvalidRequest, format!("`limit` is {limit}"))
+                .correct(format!("give a limit from 1 to {MAX_PAGE}"))),
             limit => Ok(limit.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE)),
         }
     }
@@ -228,16 +229,15 @@ impl Paging {
 }
 
 pub(crate) fn unit_key(kind: &str, name: &str) -> Result<UnitKey, Refusal> {
-    let kind: UnitKind = kind.parse().map_err(|error| {
-        Refusal::new(Code::InvalidRequest, format!("{error}.")).hint("write one of them in the path")
+    let kind = kind.parse::<UnitKind>().map_err(|error| {
+        Refusal::new(Code::InvalidRequest, error.to_string()).correct("write one of them in the path")
     })?;
     Ok(UnitKey { kind, name: UnitName::for_kind(kind, name)? })
 }
 
 pub(crate) fn digest(text: &str) -> Result<Digest, Refusal> {
-    text.parse().map_err(|error: DigestError| {
-        Refusal::new(Code::InvalidRequest, format!("{}.", error.sentence())).hint(DigestError::HINT)
-    })
+    text.parse()
+        .map_err(|error: DigestError| Refusal::new(Code::InvalidRequest, error.sentence()).correct(DigestError::HINT))
 }
 
 #[cfg(test)]
@@ -250,7 +250,7 @@ mod tests {
         let hint = |rule: Rule| {
             let (mut parts, ()) = axum::http::Request::new(()).into_parts();
             parts.extensions.insert(rule);
-            too_large(&parts).hint.unwrap_or_default()
+            crate::phrase::hint(&too_large(&parts)).unwrap_or_default()
         };
         assert!(hint(INVOKE.input()).contains("give the function its address"));
         assert!(hint(CHANGE_CODE).contains("blobs"));

@@ -7,23 +7,18 @@ use axum::extract::{MatchedPath, Request};
 use axum::http::Method;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use milepost_model::{Code, Refusal};
+use milepost_model::{Code, Next as Step, Refusal};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::error::ApiError;
-use crate::serving;
 use crate::state::State;
 
 pub(crate) fn apply(router: Router<State>, state: &State) -> Router<State> {
     router
-        .layer(from_fn_with_state(state.clone(), serving::refresh_after))
         .layer(CatchPanicLayer::custom(|_panic| {
             tracing::error!("a handler panicked");
-            ApiError(
-                Refusal::new(Code::Internal, "Something went wrong inside the server.")
-                    .hint("the server's log has the cause"),
-            )
-            .into_response()
+            ApiError(Refusal::new(Code::Internal, "something went wrong inside the server").next(Step::ReadServerLog))
+                .into_response()
         }))
         .layer(from_fn_with_state(state.clone(), measure))
 }

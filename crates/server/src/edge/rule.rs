@@ -125,8 +125,8 @@ async fn enforce(rule: Rule, mut request: Request, next: Next) -> Response {
     match tokio::time::timeout(TIME_LIMIT, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            let refusal = Refusal::new(Code::TimedOut, "The server did not finish in time.")
-                .hint("try again; a change that was sent with an idempotency key is not applied twice");
+            let refusal = Refusal::new(Code::TimedOut, "the server did not finish in time")
+                .correct("send the request again; a change that was sent with an idempotency key is not applied twice");
             ApiError(refusal).into_response()
         }
     }

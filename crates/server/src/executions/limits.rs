@@ -19,8 +19,8 @@ pub(crate) fn check_input(input: Option<&RawJson>) -> Result<(), Refusal> {
 pub(crate) fn check_form(input: &RawJson) -> Result<(), Refusal> {
     check_length(input.as_str().len(), MAX_STORED_INPUT)?;
     if input.depth() > MAX_DEPTH {
-        let message = format!("In the input more than {MAX_DEPTH} lists and objects stand inside each other.");
-        return Err(Refusal::new(Code::InvalidRequest, message).hint("send what is that deep as a text"));
+        let message = format!("the input is nested more than {MAX_DEPTH} levels deep");
+        return Err(Refusal::new(Code::InvalidRequest, message).correct("send the deepest part as text"));
     }
     Ok(())
 }
@@ -29,16 +29,20 @@ pub(crate) fn check_length(length: usize, most: usize) -> Result<(), Refusal> {
     if length <= most {
         return Ok(());
     }
-    let message = format!("The input has {length} bytes, and {most} ({} MiB) is the most.", most >> 20);
-    Err(Refusal::new(Code::RequestTooLarge, message).hint("store it elsewhere, and give the function its address"))
+    let message = format!("the input has {length} bytes, and the limit is {most} ({} MiB)", most >> 20);
+    Err(Refusal::new(Code::RequestTooLarge, message)
+        .correct("store the input elsewhere, and give the function its address")
+        .limit(most as u64, length as u64))
 }
 
 pub(crate) fn check_text(what: &str, text: &str) -> Result<(), Refusal> {
     if text.len() <= MAX_DESCRIPTION {
         return Ok(());
     }
-    let message = format!("The {what} has {} bytes, and {MAX_DESCRIPTION} is the most.", text.len());
-    Err(Refusal::new(Code::InvalidRequest, message).hint("say it in fewer words"))
+    let message = format!("the {what} has {} bytes, and the limit is {MAX_DESCRIPTION}", text.len());
+    Err(Refusal::new(Code::InvalidRequest, message)
+        .correct("shorten it")
+        .limit(MAX_DESCRIPTION as u64, text.len() as u64))
 }
 
 #[cfg(test)]
@@ -53,7 +57,7 @@ mod tests {
         for letter in ["x", "\n", "\u{1}"] {
             assert_eq!(check_input(Some(&text(letter, MAX_INPUT))), Ok(()), "{letter:?}");
             let refused = check_input(Some(&text(letter, MAX_INPUT + 1))).expect_err("one too many");
-            assert_eq!(refused.message, "The input has 1048577 bytes, and 1048576 (1 MiB) is the most.");
+            assert_eq!(refused.message, "the input has 1048577 bytes, and the limit is 1048576 (1 MiB)");
         }
         let list = |length: usize| RawJson::from(json!(["x".repeat(length - 4)]));
         assert_eq!(check_input(Some(&list(MAX_INPUT))), Ok(()));

@@ -8,7 +8,8 @@ use futures::StreamExt;
 use hmac::{Hmac, Mac};
 use milepost_catalog::{Accept, CalledWebhook};
 use milepost_model::execution::{Cause, Execution, MAX_INPUT, NewExecution};
-use milepost_model::{Code, Refusal};
+use milepost_model::refusal::View;
+use milepost_model::{Code, Next, Refusal};
 use sha2::Sha256;
 
 use super::webhook_input::input_of;
@@ -38,8 +39,9 @@ pub(crate) async fn invoke(state: &State, id: &str, request: Request, descriptio
     if let Some(sealed) = &called.sealed {
         let Some(secret) = state.keyring.open_sealed(sealed) else {
             tracing::error!(webhook = short(id), "the secret of a webhook cannot be read with this server's key");
-            let refusal = Refusal::new(Code::Internal, "The secret of this webhook cannot be read.")
-                .hint("give it a new one with `milepost webhook rotate`");
+            let refusal =
+                Refusal::new(Code::Internal, "the secret of this webhook cannot be read with the server's key")
+                    .next(Next::RotateWebhook);
             return Err(refusal.into());
         };
         check_signature(secret.as_bytes(), &parts.headers, &bytes)?;
@@ -70,8 +72,9 @@ async fn find(state: &State, id: &str) -> ApiResult<CalledWebhook> {
 }
 
 fn not_found() -> ApiError {
-    Refusal::new(Code::WebhookNotFound, "There is no such webhook.")
-        .hint("check the address; `milepost webhook list` shows those of an app")
+    Refusal::new(Code::WebhookNotFound, "this webhook does not exist")
+        .correct("check the address")
+        .see(View::Webhooks)
         .into()
 }
 
@@ -79,15 +82,15 @@ fn count(state: &State, called: &CalledWebhook) -> ApiResult<()> {
     if state.executions.calls.take(&called.webhook.id, std::time::Instant::now()) {
         return Ok(());
     }
-    let message = format!("The webhook is called more often than {} times a second.", super::calls::PER_SECOND);
-    Err(Refusal::new(Code::RateLimited, message).hint("try again in a second").into())
+    let message = format!("the webhook is called more than {} times a second", super::calls::PER_SECOND);
+    Err(Refusal::new(Code::RateLimited, message).correct("send the request again in a second").into())
 }
 
 async fn read(headers: &HeaderMap, body: axum::body::Body) -> ApiResult<Bytes> {
     let too_large = || {
         let message =
-            format!("The body is larger than the {} MiB that the input of an execution may have.", MAX_INPUT >> 20);
-        Refusal::new(Code::RequestTooLarge, message).hint("store it elsewhere, and send its address")
+            format!("the body is larger than {} MiB, the limit of the input of an execution", MAX_INPUT >> 20);
+        Refusal::new(Code::RequestTooLarge, message).correct("store the input elsewhere, and send its address")
     };
     let mut chunks = body.into_data_stream();
     if declared_length(headers).is_some_and(|length| length > MAX_INPUT as u64) {
@@ -97,7 +100,7 @@ async fn read(headers: &HeaderMap, body: axum::body::Body) -> ApiResult<Bytes> {
     let mut bytes = BytesMut::new();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|_| {
-            Refusal::new(Code::InvalidRequest, "The body of the request did not arrive whole.").hint("send it again")
+            Refusal::new(Code::InvalidRequest, "the body of the request ended too early").next(Next::Retry)
         })?;
         if bytes.len() + chunk.len() > MAX_INPUT {
             body::hear_out(&mut chunks).await;
@@ -111,11 +114,11 @@ async fn read(headers: &HeaderMap, body: axum::body::Body) -> ApiResult<Bytes> {
 /// Compares the signature in constant time.
 fn check_signature(secret: &[u8], headers: &HeaderMap, body: &[u8]) -> Result<(), Refusal> {
     let hint = "send `x-milepost-signature-256: sha256=HEX`, the HMAC-SHA256 of the body under the webhook's secret";
-    let refused = |message: &str| Refusal::new(Code::Unauthenticated, message).hint(hint);
+    let refused = |message: &str| Refusal::new(Code::Unauthenticated, message).correct(hint);
     let Some(given) = SIGNATURES.iter().find_map(|name| headers.get(*name)) else {
-        return Err(refused("This webhook takes only signed calls, and this one has no signature."));
+        return Err(refused("this webhook accepts signed calls only, and the call has no signature"));
     };
-    let wrong = || refused("The signature is not that of this body under the webhook's secret.");
+    let wrong = || refused("the signature does not match the body and the webhook's secret");
     let given = given.to_str().map_err(|_| wrong())?.trim();
     let given = given.strip_prefix("sha256=").unwrap_or(given).to_ascii_lowercase();
     let given = data_encoding::HEXLOWER.decode(given.as_bytes()).map_err(|_| wrong())?;

@@ -15,7 +15,7 @@ pub(super) fn input_of(headers: &HeaderMap, query: Option<&str>, body: &[u8]) ->
     if kind == "application/json" || kind.ends_with("+json") {
         return json(body)
             .map(Some)
-            .map_err(|why| invalid(&format!("The body says that it is JSON and is not: {why}.")));
+            .map_err(|why| invalid(&format!("the body is declared as JSON and is not valid: {why}")));
     }
     // `curl -d '{…}'` declares a form. No real form begins like this.
     let looks_like_json = matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
@@ -27,7 +27,7 @@ pub(super) fn input_of(headers: &HeaderMap, query: Option<&str>, body: &[u8]) ->
     }
     match std::str::from_utf8(body) {
         Ok(text) => Ok(Some(text.into())),
-        Err(_) => Err(invalid("The body is neither JSON, nor a form, nor text.")),
+        Err(_) => Err(invalid("the body is neither JSON, nor a form, nor text")),
     }
 }
 
@@ -37,7 +37,7 @@ fn json(body: &[u8]) -> Result<RawJson, String> {
 }
 
 fn invalid(message: &str) -> Refusal {
-    Refusal::new(Code::InvalidRequest, message).hint("send JSON with `content-type: application/json`")
+    Refusal::new(Code::InvalidRequest, message).correct("send JSON with `content-type: application/json`")
 }
 
 /// Repeated names become a list.

@@ -6,7 +6,8 @@ use milepost_catalog::{CatalogError, InstallInput};
 use milepost_channels::{ChannelError, LatestAnswer, Source};
 use milepost_model::channel::{Artifact, ChannelName, Entry, PackageName, SemVer};
 use milepost_model::install::{Check, CheckResult, InstallFrom, InstallMode, InstallSettings, Installed, NewInstall};
-use milepost_model::{AppName, Code, Permission, PlanName, Refusal};
+use milepost_model::refusal::{Field, View};
+use milepost_model::{AppName, Code, Next, Permission, PlanName, Refusal};
 
 use super::health;
 use super::own;
@@ -15,7 +16,7 @@ use super::put::{self, Wanted};
 use super::reach;
 use super::rules::check_serial;
 use super::source::{self, Known};
-use super::turn::{Notes, show, tell_unhealthy, went_back};
+use super::turn::{Notes, tell_unhealthy, went_back};
 use crate::auth::Caller;
 use crate::cluster::install_lease::{self as lease, LEASE_MS};
 use crate::error::{ApiError, ApiResult};
@@ -80,8 +81,9 @@ where
     let found = Found { mode, package, channel: Some(channel), place: String::new(), entry, serial };
     let mut artifact = Some(artifact);
     install(state, caller, &new, &app, found, async |state: &State, app: &AppName, entry: &Entry| {
-        let artifact =
-            artifact.take().ok_or_else(|| Problem::from(Refusal::new(Code::Internal, "It was read before.")))?;
+        let artifact = artifact
+            .take()
+            .ok_or_else(|| Problem::from(Refusal::new(Code::Internal, "the artifact was already read")))?;
         put::stage(state, app, artifact, entry).await
     })
     .await
@@ -91,8 +93,8 @@ pub(super) fn check_admitted(channel: &ChannelName, entry: &Entry) -> Result<(),
     if channel.admits(&entry.version) {
         return Ok(());
     }
-    let message = format!("Channel `{channel}` cannot have the version `{}`.", entry.version);
-    Err(Refusal::new(Code::ChannelRefused, message).hint("ask who made the bundle"))
+    let message = format!("channel `{channel}` cannot have version `{}`", entry.version);
+    Err(Refusal::new(Code::ChannelRefused, message).correct("ask the author of the bundle"))
 }
 
 fn check_settings(new: &NewInstall) -> ApiResult<()> {
@@ -102,9 +104,9 @@ fn check_settings(new: &NewInstall) -> ApiResult<()> {
     if matches!(new.from, InstallFrom::Pinned { .. }) && new.settings.follows_differently(&InstallSettings::default()) {
         return Err(follows_nothing().into());
     }
-    new.settings.check().map_err(|error| {
-        Refusal::new(Code::InvalidRequest, format!("{error}.")).hint("`milepost install --help` shows the forms").into()
-    })
+    new.settings
+        .check()
+        .map_err(|error| Refusal::new(Code::InvalidRequest, error.to_string()).see(View::InstallForms).into())
 }
 
 /// Refuses a policy, windows or a poll interval for an install that follows no channel.
@@ -113,7 +115,7 @@ pub(crate) fn follows_nothing() -> Refusal {
         Code::InvalidRequest,
         "a pinned install stays at its version, so a policy, windows or a poll interval would have no effect",
     )
-    .hint("install it from a channel to have it upgraded by policy")
+    .correct("install it from a channel to have it upgraded by policy")
 }
 
 /// Refuses, before anything is fetched, what would be refused at the end.
@@ -127,8 +129,9 @@ async fn check_app(state: &State, caller: &Caller, new: &NewInstall) -> ApiResul
     match (app, &caller.row().app) {
         (Some(app), _) => is_there(state, caller, &app).await.map(drop),
         (None, Some(own)) => {
-            let message = format!("The token `{}` is good for app `{own}` only, and no app is named.", caller.name());
-            Err(Refusal::new(Code::Forbidden, message).hint(format!("name it with `--app {own}`")).into())
+            let message =
+                format!("token `{}` has access to app `{own}` only, and the request names no app", caller.name());
+            Err(Refusal::new(Code::Forbidden, message).give(Field::App).into())
         }
         (None, None) => Ok(()),
     }
@@ -141,8 +144,9 @@ fn app_name(new: &NewInstall, package: &PackageName) -> ApiResult<AppName> {
     }
     let last = package.as_str().rsplit('/').next().unwrap_or_default();
     last.parse().map_err(|error: milepost_model::NameError| {
-        Refusal::new(Code::InvalidName, format!("`{last}` of package `{package}` is not the name of an app."))
-            .hint(format!("give one with `--app NAME`; {}", error.rule))
+        Refusal::new(Code::InvalidName, format!("`{last}` of package `{package}` is not a valid app name"))
+            .correct(error.rule)
+            .give(Field::App)
             .into()
     })
 }
@@ -173,9 +177,10 @@ async fn find(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<(Fo
         InstallFrom::Pinned { package, version, channel, registry } => {
             if let Some(registry) = registry {
                 if key.is_some() {
-                    let message = "An app that comes straight from a registry has no signature that a key could check.";
+                    let message = "an app from a registry has no signature that a key could check";
                     return Err(Refusal::new(Code::InvalidRequest, message)
-                        .hint("leave out the key, or install from the author's channel with `--channel URL`")
+                        .next(Next::LeaveOut { field: Field::Key })
+                        .next(Next::InstallFromChannel)
                         .into());
                 }
                 reach::check(state, caller, registry).await?;
@@ -207,16 +212,15 @@ async fn find(state: &State, caller: &Caller, new: &NewInstall) -> ApiResult<(Fo
             Ok((found, source))
         }
         InstallFrom::Bundle { .. } => {
-            Err(Refusal::new(Code::InvalidRequest, "The artifact of a bundle comes with the request.")
-                .hint("send it to `/installs/bundle`, or run `milepost install --bundle FILE`")
+            Err(Refusal::new(Code::InvalidRequest, "the artifact of a bundle must be in the request")
+                .next(Next::InstallBundle)
                 .into())
         }
     }
 }
 
 fn nothing_published(url: &str) -> Refusal {
-    Refusal::new(Code::ChannelRefused, format!("Channel `{url}` has no latest version now."))
-        .hint("name a version, like `milepost install NAME:1.2.3 --channel URL`, or wait for the author")
+    Refusal::new(Code::ChannelRefused, format!("channel `{url}` has no latest version now")).next(Next::InstallVersion)
 }
 
 pub(super) fn listed(all: &milepost_model::channel::All, version: &SemVer) -> Result<Entry, Refusal> {
@@ -226,28 +230,28 @@ pub(super) fn listed(all: &milepost_model::channel::All, version: &SemVer) -> Re
     let names: Vec<String> = all.versions().iter().map(|entry| entry.version.to_string()).collect();
     let taken_back = all.unpublished().iter().any(|entry| entry.version == *version);
     let message = if taken_back {
-        format!("`{version}` of `{}` was taken back by its author.", all.package())
+        format!("`{version}` of `{}` was unpublished by its author", all.package())
     } else {
-        format!("Channel `{}` of `{}` has no version `{version}`.", all.name(), all.package())
+        format!("channel `{}` of `{}` has no version `{version}`", all.name(), all.package())
     };
-    let newest =
-        names.first().map_or_else(|| "it has none at all".to_owned(), |newest| format!("its newest is {newest}"));
-    Err(Refusal::unknown(Code::VersionNotFound, message, version.as_str(), &names, &newest))
+    let newest = names
+        .first()
+        .map_or_else(|| "it has no versions".to_owned(), |newest| format!("its newest version is {newest}"));
+    Err(Refusal::not_found(Code::VersionNotFound, message, version.as_str(), &names, [Next::Correct { how: newest }]))
 }
 
 fn check_place(caller: &Caller, place: &str) -> ApiResult<()> {
     let authority = place.split_once("://").and_then(|(_, rest)| rest.split('/').next());
     if authority.is_some_and(|authority| authority.contains('@')) {
-        let message =
-            "The address of the channel has a name or a password in it, which everybody who may look would see.";
+        let message = "the address of the channel contains a user name or a password, which every reader would see";
         return Err(Refusal::new(Code::InvalidRequest, message)
-            .hint("leave it out: channels are files for everybody, and signed by their author")
+            .correct("remove it: channels are public files, signed by their author")
             .into());
     }
     if authority.is_some() && place.contains(['?', '#']) {
-        let message = "The address of the channel has a query in it, which everybody who may look would see.";
+        let message = "the address of the channel contains a query, which every reader would see";
         return Err(Refusal::new(Code::InvalidRequest, message)
-            .hint("leave out what follows the channel's name: its files are for everybody, and signed by their author")
+            .correct("end the address with the channel's name: channels are public files, signed by their author")
             .into());
     }
     if source::is_guarded(place) { caller.may_everywhere(Permission::Administer) } else { Ok(()) }
@@ -269,8 +273,14 @@ async fn install(
     match installed.await {
         Ok(installed) => Ok(installed),
         Err(problem) => {
-            if made && let Err(error) = state.catalog.app_delete_unused(app, caller.name()).await {
-                tracing::warn!(error = &error as &dyn std::error::Error, %app, "an app that was made for an install stays, empty");
+            if made {
+                match state.catalog.app_delete_unused(app, caller.name()).await {
+                    Ok(deleted) => state.apply(deleted).await,
+                    Err(error) => {
+                        let error = &error as &dyn std::error::Error;
+                        tracing::warn!(error, %app, "an app that was created for an install could not be deleted");
+                    }
+                }
             }
             Err(problem.into())
         }
@@ -282,7 +292,7 @@ async fn ensure_app(state: &State, caller: &Caller, app: &AppName) -> ApiResult<
     if is_there(state, caller, app).await? {
         return Ok(false);
     }
-    state.catalog.app_create(app, PlanName::default(), caller.name()).await?;
+    state.apply(state.catalog.app_create(app, PlanName::default(), caller.name()).await?).await;
     Ok(true)
 }
 
@@ -295,9 +305,11 @@ async fn is_there(state: &State, caller: &Caller, app: &AppName) -> ApiResult<bo
             match state.catalog.install_get(app).await {
                 Ok(install) => {
                     let message =
-                        format!("App `{app}` is installed already: {} {}.", install.package, install.entry.version);
-                    let hint = "`milepost upgrade` moves it to another version; `--app NAME` installs it once more under another name";
-                    Err(Refusal::new(Code::InstallExists, message).hint(hint).into())
+                        format!("app `{app}` is already installed: {} {}", install.package, install.entry.version);
+                    Err(Refusal::new(Code::InstallExists, message)
+                        .next(Next::Upgrade)
+                        .next(Next::InstallAs { app: None })
+                        .into())
                 }
                 Err(CatalogError::Refused(refusal)) if refusal.code == Code::InstallNotFound => Ok(true),
                 Err(error) => Err(error.into()),
@@ -345,9 +357,9 @@ async fn put_first(
         holder: state.installs.holder(),
         lease_ms: LEASE_MS,
     };
-    let outcome = state.catalog.install_create(app, input).await?;
+    let outcome = state.apply(state.catalog.install_create(app, input).await?).await;
     let kept = lease::keep(&state.catalog, &outcome.install.lease);
-    show(state, app).await;
+    state.metrics.changes.inc();
     let judged = health::judge(state, outcome.install.clone()).await?;
     let mut notes = Notes::of(&judged.install);
     if !tell_unhealthy(state, &judged, &mut notes) {
@@ -359,7 +371,8 @@ async fn put_first(
     state.catalog.install_give_back(&judged.install.lease, notes.record).await?;
     state.installs.wake();
     let went_back = judged.unhealthy.as_ref().map(|(why, went)| went_back(&judged.install.install, why, went));
-    let install = state.catalog.install_get(app).await?;
+    // The app is installed, so a failed read must not deny that.
+    let install = state.catalog.install_get(app).await.unwrap_or(judged.install.install);
     let mut release = outcome.release;
     if let Some(made) = &mut release
         && let Ok(now) = state.catalog.release_get(app, made.id.clone()).await

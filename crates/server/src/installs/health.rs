@@ -52,14 +52,13 @@ pub(super) async fn judge(state: &State, mut leased: LeasedInstall) -> Result<Ju
             (None, None) => None,
         };
         match unwell {
-            None => leased = state.catalog.install_healthy(&leased.lease).await?,
+            None => leased = state.apply(state.catalog.install_healthy(&leased.lease).await?).await,
             Some(why) => {
-                let (install, went) = state.catalog.install_unhealthy(&leased.lease, why.clone()).await?;
-                shown(state, &install.lease.app).await;
+                let judged = state.catalog.install_unhealthy(&leased.lease, why.clone()).await?;
+                let (install, went) = state.apply(judged).await;
                 return Ok(Judged { install, unhealthy: Some((why, went)) });
             }
         }
-        shown(state, &leased.lease.app).await;
     }
     Ok(Judged { install: leased, unhealthy: None })
 }
@@ -71,24 +70,13 @@ async fn does_not_load(state: &State, leased: &LeasedInstall) -> Result<Option<S
     if install.live.as_ref() == Some(&install.entry.version) {
         return Ok(None);
     }
-    let (release, again) = state.catalog.install_trial_release(lease).await?;
-    if again {
-        shown(state, &install.app).await;
-    }
+    let (release, _) = state.apply(state.catalog.install_trial_release(lease).await?).await;
     let checked = Box::pin(checks::settled(state, &install.app, &release.id, None)).await;
     let check = checked.map_err(|error| CatalogError::from(error.0))?.release.check;
     let failed = check.failed().next().filter(|_| check.state == CheckState::Failed);
     Ok(failed.map(|function| {
         format!("function {} version {} does not load: {}", function.name, function.number, function.reason)
     }))
-}
-
-/// Refreshes this node's view, since live may have moved.
-async fn shown(state: &State, app: &AppName) {
-    state.executions.wake_scheduler();
-    if let Err(error) = state.views.refresh(app).await {
-        tracing::warn!(message = %error.0, "live moved, but this node shows it only later");
-    }
 }
 
 /// Returns why the version did not become healthy in time, if it did not. Catalog errors say
@@ -136,10 +124,7 @@ async fn ask_path(state: &State, leased: &LeasedInstall, path: &str, until: Inst
     } else {
         let found = tokio::time::timeout_at(until, state.catalog.install_trial_release(lease)).await;
         let Ok(found) = found else { return Ok(Answer::NotAsked) };
-        let (release, again) = found?;
-        if again {
-            shown(state, app).await;
-        }
+        let (release, _) = state.apply(found?).await;
         format!("{app}.{}.{}", release.id, state.urls.domain())
     };
     let request = Request::builder()

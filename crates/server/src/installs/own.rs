@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use milepost_model::channel::PackageName;
-use milepost_model::{Code, Permission, Refusal};
+use milepost_model::refusal::{Field, View};
+use milepost_model::{Code, Next, Permission, Refusal};
 
 use crate::auth::Caller;
 use crate::state::State;
@@ -21,8 +22,11 @@ pub(super) async fn not_published(state: &State, caller: &Caller, package: &Pack
         names.extend(folders.map(|(package, _)| package.to_owned()).filter(|name| name != package.as_str()));
     }
     let names: Vec<String> = names.into_iter().collect();
-    let message = format!("This server has no `{place}`, where `{package}` would be.");
-    let otherwise = "give the address of the channel that has it with `--channel URL`, or its registry in front of the name; \
-                     `milepost channel list` shows the channels of this server";
-    Refusal::unknown(Code::VersionNotFound, message, package.as_str(), &names, otherwise)
+    let message = format!("this server has no `{place}`, the channel of `{package}`");
+    let otherwise = [
+        Next::Give { field: Field::Channel },
+        Next::Correct { how: "write its registry in front of the name".to_owned() },
+        Next::See { view: View::Channels },
+    ];
+    Refusal::not_found(Code::VersionNotFound, message, package.as_str(), &names, otherwise)
 }

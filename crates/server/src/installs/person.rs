@@ -5,7 +5,8 @@ use futures::stream::Stream;
 use milepost_catalog::LeasedInstall;
 use milepost_model::channel::{Entry, Step as StepKind, Windows};
 use milepost_model::install::{CheckResult, Install, InstallMode, Installed, Upgrade, UpgradePlan};
-use milepost_model::{AppName, Code, Refusal, Timestamp};
+use milepost_model::refusal::View;
+use milepost_model::{AppName, Code, Next, Refusal, Timestamp, Warning};
 
 use super::create::{Bundled, listed};
 use super::health;
@@ -35,14 +36,14 @@ pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiRe
     if let (None, Some(version)) = (&install.channel, &asked.to) {
         let entry = source::in_registry(state, &install.package, version, &install.place, install.confined).await?.0;
         let (installed, forecast) = (install.entry.version.clone(), format!("{} is pinned", install.entry.version));
-        let warnings = warnings(&install, &entry);
+        let notices = warnings(&install, &entry);
         return Ok(UpgradePlan {
             installed,
             forecast,
             steps: Vec::new(),
             asked: Some(entry.version),
-            warnings,
-            notices: Vec::new(),
+            warnings: phrase::warnings(&notices),
+            notices,
         });
     }
     let seen = look(state, &install, serial).await?;
@@ -59,38 +60,36 @@ pub(crate) async fn plan(state: &State, app: &AppName, asked: &Upgrade) -> ApiRe
         },
     };
     if let Some(next) = choose(&seen, &install, asked, now)? {
-        plan.warnings = warnings(&install, &next);
+        plan.notices = warnings(&install, &next);
         plan.asked = Some(next.version);
     } else if install.mode == InstallMode::Channel && asked.to.is_none() {
-        plan.warnings.extend(in_the_way(&seen, &install, now)?);
+        plan.notices.extend(in_the_way(&seen, &install, now)?);
     }
+    plan.warnings = phrase::warnings(&plan.notices);
     Ok(plan)
 }
 
 /// The version that only a deny or a window keeps from being installed, and how to override it.
-fn in_the_way(seen: &Seen, install: &Install, now: Timestamp) -> Result<Option<String>, Problem> {
+fn in_the_way(seen: &Seen, install: &Install, now: Timestamp) -> Result<Option<Warning>, Problem> {
     let Some(next) = choose(seen, install, &Upgrade { now: true, ..Upgrade::default() }, now)? else { return Ok(None) };
     let windows = &install.settings.windows;
     let decision = seen.decide_as(install, &by_hand(&install.settings.policy), windows, now)?;
     let outlook = decision.outlook.iter().find(|outlook| outlook.entry.version == next.version);
     let why = outlook.and_then(milepost_model::channel::Outlook::in_the_way);
-    Ok(why.map(|why| format!("{why}; `--now` installs it all the same, which is written down")))
+    Ok(why.map(|why| Warning::InstallWaits { why }))
 }
 
 /// Warnings before a manual upgrade.
-fn warnings(install: &Install, next: &Entry) -> Vec<String> {
+fn warnings(install: &Install, next: &Entry) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if install.entry.is_above(next) {
-        warnings.push(format!(
-            "{} is below {}: data that the newer version wrote may not be readable; upgrades are held afterwards",
-            next.version, install.entry.version
-        ));
+        let (from, to) = (install.entry.version.to_string(), next.version.to_string());
+        warnings.push(Warning::Downgrade { from, to });
     } else if StepKind::between(&install.entry.version, &next.version) == StepKind::Major {
-        let version = &next.version;
-        warnings.push(format!("{version} is a major update: it may change or remove what others rely on"));
+        warnings.push(Warning::MajorUpdate { version: next.version.to_string() });
     }
     if !install.changed_by_hand.is_empty() {
-        warnings.push(format!("changed by hand and overwritten: {}", install.changed_by_hand.join(", ")));
+        warnings.push(Warning::OverwritesHandEdits { units: install.changed_by_hand.clone() });
     }
     warnings
 }
@@ -167,9 +166,8 @@ async fn tried(state: &State, leased: LeasedInstall, notes: &mut Notes) -> Resul
     if tell_unhealthy(state, &judged, notes)
         && let Some((why, went)) = &judged.unhealthy
     {
-        let message = format!("Nothing was upgraded: {}.", went_back(&judged.install.install, why, went));
-        let hint = "look at it with `milepost install status`, then ask again";
-        return Err(Refusal::new(Code::UpgradeRefused, message).hint(hint).into());
+        let message = format!("nothing was upgraded: {}", went_back(&judged.install.install, why, went));
+        return Err(Refusal::new(Code::UpgradeRefused, message).see(View::InstallStatus).into());
     }
     notes.now_at(&judged.install);
     notes.record.plan.clone_from(&judged.install.install.plan);
@@ -186,12 +184,12 @@ async fn run(
     let leased = tried(state, leased, notes).await?;
     let install = leased.install.clone();
     if install.mode == InstallMode::Bundle {
-        let message = format!("App `{}` came from a file.", install.app);
-        return Err(Refusal::new(Code::UpgradeRefused, message).hint("run `milepost upgrade --bundle FILE`").into());
+        let message = format!("app `{}` was installed from a bundle", install.app);
+        return Err(Refusal::new(Code::UpgradeRefused, message).next(Next::UpgradeFromBundle).into());
     }
     if install.mode == InstallMode::Pinned && asked.to.is_none() {
-        let message = format!("App `{}` is pinned to {}.", install.app, install.entry.version);
-        return Err(Refusal::new(Code::UpgradeRefused, message).hint("name a version with `--to VERSION`").into());
+        let message = format!("app `{}` is pinned to {}", install.app, install.entry.version);
+        return Err(Refusal::new(Code::UpgradeRefused, message).next(Next::UpgradeTo).into());
     }
     if let (None, Some(version)) = (&install.channel, &asked.to) {
         let (entry, source) =
@@ -241,9 +239,9 @@ fn conclude(state: &State, stepped: &Stepped, entry: &Entry, seen: Option<&Seen>
 }
 
 async fn answered(state: &State, app: &AppName, before: &Install, done: Option<Stepped>) -> ApiResult<Installed> {
-    let install = state.catalog.install_get(app).await?;
     let from = Some(before.entry.version.clone());
     let Some(stepped) = done else {
+        let install = state.catalog.install_get(app).await?;
         return Ok(Installed {
             from,
             to: None,
@@ -254,22 +252,21 @@ async fn answered(state: &State, app: &AppName, before: &Install, done: Option<S
             install,
         });
     };
+    // The upgrade is made, so a failed read must not deny that.
+    let install = state.catalog.install_get(app).await;
+    let install = install.unwrap_or_else(|_| stepped.judged.install.install.clone());
     let went_back =
         stepped.judged.unhealthy.as_ref().map(|(why, went)| went_back(&stepped.judged.install.install, why, went));
-    let notices = stepped.outcome.outcome.notices;
-    let mut warnings = phrase::warnings(&notices);
+    let mut notices = stepped.outcome.outcome.notices;
     if !stepped.outcome.is_live && went_back.is_none() {
-        warnings.push(
-            "live is pinned elsewhere, so users do not get it yet; `milepost release live --follow` changes that"
-                .to_owned(),
-        );
+        notices.push(Warning::InstalledNotLive);
     }
     Ok(Installed {
         from,
         to: Some(stepped.outcome.install.install.entry.version),
         release: stepped.outcome.release.with_urls(&state.urls, app),
         went_back,
-        warnings,
+        warnings: phrase::warnings(&notices),
         notices,
         install,
     })

@@ -7,6 +7,7 @@ use milepost_model::refusal::Class;
 use milepost_model::{Code, Refusal, Timestamp};
 
 use crate::error::ApiError;
+use crate::phrase;
 
 /// A reason, shown in the install's status and returned to a waiting user.
 #[derive(Debug, Clone)]
@@ -61,11 +62,12 @@ impl From<ApiError> for Problem {
             refusal.code.class(),
             Class::Unavailable | Class::NoDiskSpace | Class::Internal | Class::Upstream | Class::UpstreamTimeout
         ) || refusal.code == Code::InstallBusy;
-        let mut message = refusal.message.trim_end_matches('.').to_owned();
-        if !refusal.blockers.is_empty() {
-            message = format!("{message}: {}", refusal.blockers.join(", "));
+        let mut message = refusal.message.clone();
+        let blockers = phrase::blockers(&refusal.facts);
+        if !blockers.is_empty() {
+            message = format!("{message}: {}", blockers.join(", "));
         }
-        if let Some(hint) = &refusal.hint {
+        if let Some(hint) = phrase::hint(&refusal) {
             message = format!("{message}; {hint}");
         }
         let kind = refusal.code.as_str().to_owned();
@@ -95,10 +97,8 @@ impl From<Problem> for ApiError {
         // Channel errors end with the next step, after the last semicolon.
         let (what, next) = match problem.message.rsplit_once("; ") {
             Some((what, next)) => (what.to_owned(), next.to_owned()),
-            None => (problem.message.clone(), "check where it comes from, or ask who runs that".to_owned()),
+            None => (problem.message.clone(), "check where it comes from, or ask its operator".to_owned()),
         };
-        let mut letters = what.chars();
-        let what = letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect());
-        Self(Refusal::new(code, format!("{what}.")).hint(next))
+        Self(Refusal::new(code, what).correct(next))
     }
 }

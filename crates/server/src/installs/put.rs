@@ -10,7 +10,7 @@ use milepost_channels::{ChannelError, Source};
 use milepost_model::channel::{Artifact, Entry, PackageName};
 use milepost_model::install::{Health, no_health_function};
 use milepost_model::unit_put::{Put, SecretPut};
-use milepost_model::{AppName, Code, Refusal, UnitName, UnitPut};
+use milepost_model::{AppName, Code, Next, Refusal, UnitName, UnitPut};
 use serde_json::Value;
 
 use super::problem::Problem;
@@ -69,12 +69,13 @@ pub(super) async fn version(state: &State, artifact: &Artifact, wanted: Wanted<'
     let inputs = artifact.inputs.clone();
     if let Some(stranger) = wanted.secrets.keys().find(|name| !inputs.contains(*name)) {
         let names: Vec<String> = inputs.iter().map(ToString::to_string).collect();
-        let message = format!("{} {} has no use for the secret `{stranger}`.", wanted.package, wanted.entry.version);
+        let message = format!("{} {} does not use the secret `{stranger}`", wanted.package, wanted.entry.version);
         let otherwise = match names.as_slice() {
-            [] => "it wants none; leave it out".to_owned(),
-            names => format!("it wants {}", names.join(", ")),
+            [] => "remove it: the app uses no secrets".to_owned(),
+            names => format!("its secrets are {}", names.join(", ")),
         };
-        return Err(Refusal::unknown(Code::InvalidRequest, message, stranger.as_str(), &names, &otherwise).into());
+        let otherwise = [Next::Correct { how: otherwise }];
+        return Err(Refusal::not_found(Code::InvalidRequest, message, stranger.as_str(), &names, otherwise).into());
     }
     let mut change = VersionInput::change(wanted.package, wanted.entry, &inputs);
     change.puts = artifact.puts(wanted.overrides);

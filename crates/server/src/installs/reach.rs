@@ -8,7 +8,7 @@
 use std::net::IpAddr;
 
 use milepost_channels::reach::{Url, is_public, url_of};
-use milepost_model::{Code, Permission, Refusal};
+use milepost_model::{Code, Next, Permission, Refusal};
 
 use super::source::OWN;
 use crate::auth::Caller;
@@ -33,10 +33,8 @@ pub(super) async fn check(state: &State, caller: &Caller, place: &str) -> ApiRes
         return Ok(());
     }
     let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    let message = format!("The token `{}` may not install from `{host}`.", caller.name());
-    Err(Refusal::new(Code::Forbidden, message)
-        .hint(format!("an administrator may, or may allow the host with `milepost serve --install-from {host}`"))
-        .into())
+    let message = format!("token `{}` may not install from `{host}`", caller.name());
+    Err(Refusal::new(Code::Forbidden, message).next(Next::AllowHost { host: host.to_owned() }).into())
 }
 
 /// A name that does not resolve passes: the request itself reports the reason.

@@ -4,7 +4,8 @@ use milepost_model::channel::{
     ChannelName, Entry, Hold, HoldUntil, PackageName, Policy, Step as StepKind, When, cmp_channel,
 };
 use milepost_model::install::{Install, InstallMode, Upgrade};
-use milepost_model::{Code, Refusal, Timestamp};
+use milepost_model::refusal::Field;
+use milepost_model::{Code, Next, Refusal, Timestamp};
 
 use super::create::check_admitted;
 
@@ -38,27 +39,24 @@ impl Named<'_> {
     pub(super) fn check(&self, install: &Install, now: Timestamp) -> Result<(), Refusal> {
         let Self { entry, hold, taken_back, force } = *self;
         let (app, version, settings) = (&install.app, &entry.version, &install.settings);
-        let refuse = |message: String, hint: String| Err(Refusal::new(Code::UpgradeRefused, message).hint(hint));
+        let refuse = |message: String| Refusal::new(Code::UpgradeRefused, message);
         let pinned = install.mode == InstallMode::Pinned;
         let down = install.entry.is_above(entry);
         let when = settings.policy.when(StepKind::between(&install.entry.version, version));
         if !down && !pinned {
             if install.brakes.skipped.contains(version) {
-                let hint = format!("`milepost install lift --version {version} --app {app}` allows it again");
-                return refuse(format!("`{version}` was rolled back, so it is skipped."), hint);
+                let lift = Next::LiftHold { app: app.to_string(), version: Some(version.to_string()) };
+                return Err(refuse(format!("`{version}` was rolled back, so it is skipped")).next(lift));
             }
             if let Some(hold) = hold {
-                return refuse(
-                    format!("For app `{app}`, {hold}."),
-                    format!("lift it with `milepost install lift --app {app}`"),
-                );
+                let lift = Next::LiftHold { app: app.to_string(), version: None };
+                return Err(refuse(format!("for app `{app}`, {hold}")).next(lift));
             }
             if when == When::Never {
                 let step = StepKind::between(&install.entry.version, version);
-                return refuse(
-                    format!("The policy of app `{app}` never takes {step} updates, and `{version}` is one."),
-                    format!("change it with `milepost install policy --app {app} --policy {step}=manual`"),
-                );
+                let by_hand = Next::UpgradeByHand { app: app.to_string(), update: step.to_string() };
+                let message = format!("the policy of app `{app}` never takes {step} updates, and `{version}` is one");
+                return Err(refuse(message).next(by_hand));
             }
         }
         if force || pinned {
@@ -80,7 +78,7 @@ impl Named<'_> {
             || "none opens within a year".to_owned(),
             |at| format!("the next one opens on {}", at.strftime("%A %Y-%m-%d %H:%M %Q")),
         );
-        refuse(format!("`{version}` {why}; {next}."), "wait for it, or give `--now`, which is written down".to_owned())
+        Err(refuse(format!("`{version}` {why}; {next}")).next(Next::Wait).give(Field::Now))
     }
 }
 
@@ -98,12 +96,12 @@ const MOST_WRITES: u64 = 1_000_000;
 
 pub(super) fn check_serial(serial: u64, seen: u64) -> Result<(), Refusal> {
     if serial < seen {
-        let message = format!("The bundle has serial {serial}, and {seen} was already seen: it is an old copy.");
-        return Err(Refusal::new(Code::ChannelRefused, message).hint("ask for a newer bundle"));
+        let message = format!("the bundle has serial {serial}, and {seen} was already seen: it is an old copy");
+        return Err(Refusal::new(Code::ChannelRefused, message).correct("ask for a newer bundle"));
     }
     if serial - seen > MOST_WRITES {
-        let message = format!("The bundle has serial {serial}, which no channel reaches after {seen}.");
-        return Err(Refusal::new(Code::ChannelRefused, message).hint("ask who made the bundle"));
+        let message = format!("the bundle has serial {serial}, which no channel reaches after {seen}");
+        return Err(Refusal::new(Code::ChannelRefused, message).correct("ask the author of the bundle"));
     }
     Ok(())
 }
@@ -113,28 +111,27 @@ impl Offer {
         let (app, version) = (&install.app, &self.entry.version);
         check_admitted(&self.channel, &self.entry)?;
         if self.package != install.package {
-            let message = format!("The bundle has `{}`, and app `{app}` is `{}`.", self.package, install.package);
-            return Err(Refusal::new(Code::UpgradeRefused, message).hint("choose the bundle of the same package"));
+            let message = format!("the bundle has `{}`, and app `{app}` is `{}`", self.package, install.package);
+            return Err(Refusal::new(Code::UpgradeRefused, message).correct("choose a bundle of the same package"));
         }
         if let Some(channel) = install.channel.as_ref().filter(|channel| **channel != self.channel) {
-            let message = format!("The bundle is of channel `{}`, and app `{app}` is of `{channel}`.", self.channel);
-            return Err(Refusal::new(Code::UpgradeRefused, message).hint("choose a bundle of the same channel"));
+            let message = format!("the bundle is of channel `{}`, and app `{app}` is of `{channel}`", self.channel);
+            return Err(Refusal::new(Code::UpgradeRefused, message).correct("choose a bundle of the same channel"));
         }
         check_serial(self.serial, seen)?;
         if let Some(to) = asked.to.as_ref().filter(|to| *to != version) {
-            let message = format!("`{to}` was asked for, and the bundle was sent with `{version}`.");
-            return Err(Refusal::new(Code::UpgradeRefused, message).hint("name a version that the bundle has"));
+            let message = format!("the request names `{to}`, and the bundle was sent with `{version}`");
+            return Err(Refusal::new(Code::UpgradeRefused, message).correct("name a version that the bundle has"));
         }
         if *version == install.entry.version {
             return Ok(());
         }
         if install.entry.is_above(&self.entry) && asked.to.is_none() {
             let message = format!(
-                "The bundle is of a lesser version: it has `{version}` and `{}` is installed, so nothing was changed.",
+                "the bundle has the lower version `{version}`, and `{}` is installed; nothing was changed",
                 install.entry.version
             );
-            let hint = format!("to go down, name it with `--to {version}`");
-            return Err(Refusal::new(Code::ChannelRefused, message).hint(hint));
+            return Err(Refusal::new(Code::ChannelRefused, message).next(Next::UpgradeTo));
         }
         // Only this one version of the channel is known.
         let hold = install.brakes.hold.as_ref().filter(|hold| match &hold.until {

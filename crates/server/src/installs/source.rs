@@ -3,6 +3,7 @@
 use milepost_channels::registry::Registry;
 use milepost_channels::{ChannelError, PublicKey, Source, SourceOptions};
 use milepost_model::channel::{ChannelName, Entry, PackageName, SemVer};
+use milepost_model::refusal::View;
 use milepost_model::{Code, Refusal};
 
 use super::problem::Problem;
@@ -45,16 +46,15 @@ fn own_url(state: &State, rest: &str) -> Result<String, Refusal> {
     let parts = rest.trim_end_matches('/').rsplit_once('/');
     let parsed = parts.and_then(|(package, channel)| Some((package.parse().ok()?, channel.parse().ok()?)));
     let (package, channel): (PackageName, ChannelName) = parsed.ok_or_else(|| {
-        Refusal::new(Code::InvalidRequest, format!("`{OWN}{rest}` is not the address of a channel of this server."))
-            .hint("write it like `/channels/acme/shop/stable`")
+        Refusal::new(Code::InvalidRequest, format!("`{OWN}{rest}` is not the address of a channel of this server"))
+            .correct("write it like `/channels/acme/shop/stable`")
     })?;
     Ok(format!("{}/{package}/{channel}", state.installs.own))
 }
 
 pub(super) fn parse_key(text: &str) -> Result<PublicKey, Refusal> {
     text.parse::<PublicKey>().map_err(|error| {
-        Refusal::new(Code::InvalidRequest, format!("The public key cannot be used: {error}."))
-            .hint("`milepost channel key` prints the one of an author")
+        Refusal::new(Code::InvalidRequest, format!("the public key cannot be used: {error}")).see(View::ChannelKey)
     })
 }
 
@@ -88,8 +88,8 @@ pub(super) async fn in_registry(
         .await
         .map_err(ChannelError::Registry)?;
     let digest = found.ok_or_else(|| {
-        let message = format!("The registry has no app `{registry}:{}`.", version.as_str().replace('+', "_"));
-        Refusal::new(Code::VersionNotFound, message).hint("check the name and the version, or ask the author")
+        let message = format!("the registry has no app `{registry}:{}`", version.as_str().replace('+', "_"));
+        Refusal::new(Code::VersionNotFound, message).correct("check the name and the version, or ask the author")
     })?;
     let mut entry = Entry::new(version.clone(), digest, state.catalog.now());
     entry.registry = Some(registry.to_owned());

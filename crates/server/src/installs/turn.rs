@@ -240,9 +240,10 @@ impl Step<'_> {
             forced: self.forced,
         };
         let version = put::version(state, artifact, wanted).await?;
-        let mut outcome = state.catalog.install_upgrade(&leased.lease, leased.revision, version).await?;
+        let upgraded = state.catalog.install_upgrade(&leased.lease, leased.revision, version).await?;
+        let mut outcome = state.apply(upgraded).await;
+        state.metrics.changes.inc();
         tracing::info!(app = %leased.lease.app, version = %self.entry.version, actor = self.actor, "a version was installed");
-        show(state, &leased.lease.app).await;
         let judged = health::judge(state, outcome.install.clone()).await?;
         if outcome.install.install.on_trial
             && let Some(release) = &outcome.release
@@ -255,14 +256,5 @@ impl Step<'_> {
             }
         }
         Ok(Stepped { outcome, judged })
-    }
-}
-
-/// Refreshes what this node serves.
-pub(super) async fn show(state: &State, app: &milepost_model::AppName) {
-    state.metrics.changes.inc();
-    state.executions.wake_scheduler();
-    if let Err(error) = state.views.refresh(app).await {
-        tracing::warn!(message = %error.0, "a version was installed, but this node shows it only later");
     }
 }

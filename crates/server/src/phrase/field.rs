@@ -20,6 +20,9 @@ pub(super) fn name(field: Field) -> Option<&'static str> {
         Field::FirstAt => "`firstAt`",
         Field::Count => "`count`",
         Field::Unused => "`unused`",
+        Field::App => "`app`",
+        Field::Now => "`\"now\": true`, which is recorded",
+        Field::Channel => "the address of the channel",
         Field::Unknown => return None,
     })
 }

@@ -8,7 +8,7 @@ mod view;
 mod warning;
 
 use milepost_model::refusal::{Facts, Part};
-use milepost_model::{ChangeOutcome, Refusal, Warning};
+use milepost_model::{ChangeOutcome, Next, Refusal, Warning};
 
 use next::step;
 use users::line as user;
@@ -17,6 +17,11 @@ use users::line as user;
 pub(crate) fn hint(refusal: &Refusal) -> Option<String> {
     let steps: Vec<String> = refusal.next.iter().filter_map(step).collect();
     (!steps.is_empty()).then(|| steps.join("; "))
+}
+
+/// The gateway's hints for operators, if the front end has no words of its own.
+pub(crate) fn operator_words(next: &Next, _app: &str) -> Option<String> {
+    step(next)
 }
 
 /// The facts, one line each.
@@ -45,7 +50,6 @@ pub(crate) fn outcome(mut outcome: ChangeOutcome) -> ChangeOutcome {
 
 #[cfg(test)]
 mod tests {
-    use milepost_model::Next;
     use milepost_model::refusal::{Field, Use, User, UserKind, View};
 
     use super::*;

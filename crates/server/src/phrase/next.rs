@@ -1,5 +1,5 @@
-use milepost_model::Next;
 use milepost_model::suggest::or_list;
+use milepost_model::{Next, Role};
 
 use super::{field, view};
 
@@ -42,6 +42,9 @@ pub(crate) fn step(next: &Next) -> Option<String> {
         Next::RotateWebhook => "give the webhook a new secret".to_owned(),
         Next::CreateSignedWebhook => {
             "generate a secret with `openssl rand -hex 32`, or let the server generate one".to_owned()
+        }
+        Next::CreateToken { role: Some(role) } if role == Role::Admin.as_str() => {
+            "use a token with the role admin".to_owned()
         }
         Next::CreateToken { role: Some(role) } => format!("use a token with the role {role} or higher"),
         Next::CreateToken { role: None } => "send a token as `authorization: Bearer TOKEN`".to_owned(),

@@ -85,6 +85,23 @@ pub(super) fn phrase(warning: &Warning) -> Option<String> {
              does not have these keys",
             keys.join(", ")
         ),
+        Warning::MoreReleasesThanPlan { bound } => format!(
+            "the app has more than the {bound} active releases of this plan; with the next release the oldest unprotected \
+             ones expire"
+        ),
+        Warning::InstalledNotLive => {
+            "live is pinned to another release, so users do not get this version yet; let live follow new releases to \
+             change that"
+                .to_owned()
+        }
+        Warning::InstallWaits { why } => format!("{why}; `\"now\": true` installs it anyway, which is recorded"),
+        Warning::Downgrade { from, to } => format!(
+            "{to} is below {from}: data that the newer version wrote may not be readable; upgrades are held afterwards"
+        ),
+        Warning::MajorUpdate { version } => {
+            format!("{version} is a major update: it may change or remove what others rely on")
+        }
+        Warning::OverwritesHandEdits { units } => format!("changed by hand and overwritten: {}", units.join(", ")),
         Warning::Unknown => return None,
     })
 }

@@ -86,7 +86,8 @@ pub(crate) fn bind_alone(serving: ServingFunction) -> Result<Function, Refusal> 
     let members = Members::new(&serving.members, &versions);
     let version = versions.get(&serving.version);
     version.and_then(|version| bind(&serving.app, version, &members, &versions)).ok_or_else(|| {
-        Refusal::new(Code::FunctionNotReady, "The function has no package that can run.").hint("deploy its code again")
+        Refusal::new(Code::FunctionNotReady, "the function has no package that can run")
+            .correct("deploy its code again")
     })
 }
 

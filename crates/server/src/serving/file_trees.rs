@@ -45,8 +45,8 @@ async fn load(store: &Store, root: Digest) -> ApiResult<FileTree> {
     let mut files = Vec::with_capacity(paths.len());
     for (path, digest) in paths {
         let Some(file) = places.get(&digest) else {
-            let message = format!("The server has no blob `{digest}`, which is the file `{path}` of a static item.");
-            return Err(Refusal::new(Code::BlobNotFound, message).hint("upload it again").into());
+            let message = format!("the server has no blob `{digest}`, the file `{path}` of a static item");
+            return Err(Refusal::new(Code::BlobNotFound, message).correct("upload it again").into());
         };
         files.push((path.into(), *file));
     }

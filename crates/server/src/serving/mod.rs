@@ -18,4 +18,4 @@ mod views;
 pub(crate) use bind::{bind_all, bind_alone};
 pub(crate) use packages::Packages;
 pub(crate) use plane::{Host, Plane};
-pub(crate) use refresh::{Views, keep_fresh, refresh_after};
+pub(crate) use refresh::{Views, keep_fresh};

@@ -96,7 +96,7 @@ impl milepost_runtime::Host for Host {
     fn open_secret(&self, secret: &SealedValue) -> Result<String, HostError> {
         let name = &secret.name;
         if secret.sealed.is_empty() {
-            let problem = format!("the secret {name} is not set in this release; `milepost secret set {name}` sets it");
+            let problem = format!("the secret {name} is not set in this release");
             return Err(HostError(problem));
         }
         self.keyring
@@ -179,7 +179,7 @@ fn told(error: &CallError) -> String {
         CallError::NotReady { .. } | CallError::NotFetched { .. } => {
             "No instance of the function became ready.".to_owned()
         }
-        CallError::Malformed { .. } => "The function answered what is not a response.".to_owned(),
+        CallError::Malformed { .. } => "The function returned an invalid response.".to_owned(),
         CallError::Busy { .. }
         | CallError::TimedOut { .. }
         | CallError::Crashed { .. }

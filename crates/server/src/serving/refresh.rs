@@ -1,14 +1,10 @@
-//! Keeps views up to date: after every write, before its response is sent; on notifications from
-//! other nodes; and by polling, so that a lost notification delays an update by seconds at most.
+//! Keeps views up to date: after a write that affects them (`effects`); on notifications from other
+//! nodes; and by polling, so that a lost notification delays an update by seconds at most.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{MatchedPath, Request};
-use axum::http::Method;
-use axum::middleware::Next;
-use axum::response::Response;
 use milepost_catalog::Heard;
 use milepost_gateway::view::AppView;
 use milepost_gateway::{Backend as _, Directory};
@@ -188,49 +184,6 @@ pub(crate) async fn keep_fresh(state: State, stop: CancellationToken) {
     }
 }
 
-/// Updates the view before the response of a write is sent, so that the client's next request sees
-/// the change.
-pub(crate) async fn refresh_after(
-    axum::extract::State(state): axum::extract::State<State>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let writes = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
-    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
-    if !writes {
-        return next.run(request).await;
-    }
-    let app = app_of(&route, request.uri().path());
-    let response = next.run(request).await;
-    if !response.status().is_success() {
-        return response;
-    }
-    // A move of live may change the timers.
-    if app.is_some() {
-        state.executions.wake_scheduler();
-    }
-    let refreshed = match &app {
-        Some(app) => state.views.refresh(app).await,
-        None if route.contains("/tokens") => state.plane.tokens.refresh(&state.catalog).await.map_err(Into::into),
-        None => Ok(()),
-    };
-    if let Err(error) = refreshed {
-        tracing::warn!(message = %error.0, "the change is made, but this node shows it only when the database answers again");
-    }
-    response
-}
-
-/// Returns the app that a write changes. Requests that only store bytes or run something do not
-/// affect views.
-fn app_of(route: &str, path: &str) -> Option<AppName> {
-    let rest = route.strip_prefix("/api/v1/apps/{app}")?;
-    let serves = ["/blobs", "/executions", "/jobs"].iter().all(|calls| !rest.starts_with(calls));
-    if !serves || rest.ends_with("/call") {
-        return None;
-    }
-    path.strip_prefix("/api/v1/apps/")?.split('/').next()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
@@ -280,16 +233,5 @@ mod tests {
         let next_look = NextLook(Instant::now() + Duration::from_millis(20));
         let hearing = async { while next_look.unless(tokio::task::yield_now()).await.is_some() {} };
         tokio::time::timeout(Duration::from_secs(30), hearing).await.expect("nobody looks any more");
-    }
-
-    #[test]
-    fn finds_the_app_that_a_write_changes() {
-        let app = |route: &str, path: &str| app_of(route, path).map(|app| app.to_string());
-        assert_eq!(app("/api/v1/apps/{app}/live", "/api/v1/apps/shop/live"), Some("shop".to_owned()));
-        assert_eq!(app("/api/v1/apps/{app}", "/api/v1/apps/shop"), Some("shop".to_owned()));
-        assert_eq!(app("/api/v1/apps/{app}/blobs", "/api/v1/apps/shop/blobs"), None);
-        assert_eq!(app("/api/v1/apps/{app}/executions", "/api/v1/apps/shop/executions"), None);
-        assert_eq!(app("/api/v1/apps", "/api/v1/apps"), None);
-        assert_eq!(app("/api/v1/tokens", "/api/v1/tokens"), None);
     }
 }

@@ -38,10 +38,13 @@ pub(super) async fn ensure_admin_token(catalog: &Catalog, settings: &Settings) -
     match create(ADMIN.to_owned()).await {
         // A second node on the same database has its own token file, and the plain name is taken.
         Err(CatalogError::Refused(refusal)) if refusal.code == Code::TokenExists => {
-            Ok(create(format!("{ADMIN}-{}", settings.ids.short_id())).await.map(drop)?)
+            create(format!("{ADMIN}-{}", settings.ids.short_id())).await?.unapplied();
         }
-        other => Ok(other.map(drop)?),
+        other => {
+            other?.unapplied();
+        }
     }
+    Ok(())
 }
 
 pub(super) async fn ensure_default_app(catalog: &Catalog) -> Result<(), StartError> {
@@ -52,7 +55,10 @@ pub(super) async fn ensure_default_app(catalog: &Catalog) -> Result<(), StartErr
     }
     match catalog.app_create(&name, PlanName::default(), "milepost").await {
         // Two nodes that start concurrently both try to create it.
-        Err(CatalogError::Refused(refusal)) if refusal.code == Code::AppExists => Ok(()),
-        other => Ok(other.map(drop)?),
+        Err(CatalogError::Refused(refusal)) if refusal.code == Code::AppExists => {}
+        other => {
+            other?.unapplied();
+        }
     }
+    Ok(())
 }

@@ -71,6 +71,7 @@ pub(super) fn open_gateway(
     let gateway = milepost_gateway::Settings {
         domain: settings.domain.clone(),
         cache_folder: Some(settings.data.join("cache/files")),
+        operator_words: settings.operator_words,
         limits: Limits { connections: doors.gateway, inside_connections: doors.inside, ..Limits::default() },
         ..milepost_gateway::Settings::default()
     };

@@ -59,7 +59,7 @@ async fn app_tokens_work_only_for_their_app() {
     }
     let plan = ask(Method::PUT, "/apps/shop/plan").json(&json!({ "plan": "unlimited" }));
     let problem = refused(plan, 403, "forbidden").await;
-    assert!(problem.detail.contains("no app chooses its own plan"), "{problem:?}");
+    assert!(problem.detail.contains("no app may choose its own plan"), "{problem:?}");
     let reader = server.token_for("reader", Role::Reader, None).await;
     let problem = refused(server.ask_as(&reader, Method::GET, "/tokens"), 403, "forbidden").await;
     assert_eq!(problem.hint.as_deref(), Some("use a token with the role admin"), "there is no higher one");

@@ -7,6 +7,7 @@ use futures::future::join_all;
 use milepost_server::Server;
 use milepost_testkit::postgres;
 use reqwest::Method;
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::bodies::{config, function};
@@ -101,4 +102,19 @@ async fn both_databases_reject_nul_characters() {
             refused(server.ask(Method::GET, path), 400, "invalid_request").await;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rollback_is_answered_as_done_if_a_read_after_it_fails() {
+    let database = postgres::database();
+    let server = TestServer::on_database(&database.url).await;
+    let first = server.change(&config("a", 1)).await["release"]["id"].clone();
+    server.change(&config("a", 2)).await;
+    database.batch("UPDATE contents SET body = 'broken' WHERE kind = 'config'");
+    let (status, plan) = server.send(Method::POST, "/apps/default/rollback", &json!({ "dryRun": true })).await;
+    assert_eq!((status, &plan["code"]), (500, &json!("internal")), "{plan}");
+    let (status, done) = server.send(Method::POST, "/apps/default/rollback", &json!({})).await;
+    assert_eq!((status, &done["to"]["id"]), (200, &first), "{done}");
+    assert_eq!(done["problems"], json!(["live was moved, but what changed with it could not be read"]));
+    assert_eq!(server.get("/apps/default/live").await["release"]["id"], first);
 }

@@ -25,7 +25,7 @@ async fn rejects_invalid_requests_without_writing() {
     assert!(problem.detail.contains("1 MiB"), "{problem:?}");
     refused(post().body(vec![b' '; 100 << 20]), 413, "request_too_large").await;
     let deep = format!("{{\"function\": \"hello\", \"input\": {}{}}}", "[".repeat(101), "]".repeat(101));
-    assert!(refused(post().body(deep), 400, "invalid_request").await.detail.contains("inside each other"));
+    assert!(refused(post().body(deep), 400, "invalid_request").await.detail.contains("levels deep"));
     let jobs = || server.ask(Method::POST, "/apps/default/jobs");
     let job = json!({ "function": "hello", "cron": "@hourly", "input": "x".repeat((1 << 20) + 1) });
     refused(jobs().json(&job), 413, "request_too_large").await;

@@ -96,8 +96,12 @@ async fn hints_show_valid_values() {
         (put("route", "GET /y", route("GET", "/y/{")), "`/y/{`", "/orders/{id}"),
         (put("timer", "t", timer("nonsense", "")), "`nonsense`", "0 3 * * *"),
         (put("timer", "t", timer("0 3 * * *", "Mars/Base")), "`Mars/Base`", "Europe/Berlin"),
-        (put("config", "config", json!({ "set": { "a..b": 1 } })), "`a..b` is not a key.", "mail.from"),
-        (put("config", "config", json!({ "unset": ["no.such"] })), "The key `no.such` is not set", "config get"),
+        (put("config", "config", json!({ "set": { "a..b": 1 } })), "`a..b` is not a key", "mail.from"),
+        (
+            put("config", "config", json!({ "unset": ["no.such"] })),
+            "the key `no.such` is not set",
+            "name a key that is set",
+        ),
         (put("static", "x", json!({ "path": "x", "tree": root })), "`x`", "like `/assets`"),
     ] {
         let request = server.ask(Method::POST, "/apps/default/changes").json(&change);
@@ -154,7 +158,7 @@ async fn client_that_reads_late_gets_the_too_large_error() {
 async fn invalid_query_error_names_the_field() {
     let server = TestServer::start().await;
     let problem = refused(server.ask(Method::GET, "/apps/default/versions?limit=many"), 400, "invalid_request").await;
-    assert_eq!(problem.detail, "`limit` in the query must be a whole number.");
+    assert_eq!(problem.detail, "`limit` in the query must be a whole number");
 }
 
 #[tokio::test]

@@ -129,7 +129,9 @@ pub async fn problem(response: Response) -> Problem {
     let problem: Problem = serde_json::from_str(&text).unwrap();
     assert_eq!(problem.status, status, "{text}");
     assert!(!problem.title.is_empty() && !problem.code.is_empty(), "{text}");
-    assert!(problem.detail.ends_with('.') && problem.detail.len() > 10, "not a sentence: {text}");
+    assert!(!problem.detail.ends_with('.') && problem.detail.len() > 10, "not one neutral sentence: {text}");
+    assert!(!problem.detail.starts_with(char::is_uppercase), "{text}");
+    assert!(!text.contains("`milepost ") && !text.contains("`--"), "words of the command line: {text}");
     assert!(problem.hint.as_ref().is_some_and(|hint| hint.len() > 5), "no next step: {text}");
     problem
 }

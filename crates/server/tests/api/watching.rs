@@ -49,7 +49,7 @@ async fn refuses_without_its_database_and_recovers() {
     assert_eq!(status_of(&server, "/healthz").await.0, 200, "the process itself is well");
     let change = server.ask(Method::POST, "/apps/default/changes").json(&config("a", 2));
     let problem = refused(change, 503, "unavailable").await;
-    assert!(problem.hint.unwrap().contains("try again"));
+    assert!(problem.hint.unwrap().contains("send the request again"));
     cluster.restart();
     eventually(Duration::from_secs(30), || async { status_of(&server, "/readyz").await.0 == 200 }).await;
     let outcome = server.change(&config("a", 2)).await;

@@ -123,7 +123,7 @@ async fn rejects_unknown_versions_and_suggests_existing_ones() {
     author.publish("1.0.9", at(LONG_AGO));
     author.unpublish("1.0.9", false);
     let problem = refused(stage.upgrade(to("1.0.9")).await, "version_not_found");
-    assert!(problem.detail.contains("taken back"), "{problem:?}");
+    assert!(problem.detail.contains("unpublished by its author"), "{problem:?}");
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn failed_first_install_has_a_usable_hint() {
     let stage = Stage::new().await;
     let new = following("ftp://example.com/shop", InstallSettings::default());
     let problem = refused(stage.client.install_create(&new).await, "channel_refused");
-    assert_eq!(problem.detail, "`ftp://…` is no place for a channel.");
+    assert_eq!(problem.detail, "`ftp://…` is no place for a channel");
     assert!(problem.hint.unwrap().contains("write `https://…`"));
 }
 

@@ -47,6 +47,11 @@ impl TestDatabase {
         execute(server, &statement).unwrap_or_else(|error| panic!("create a database on {server}: {error:?}"));
         Self { url: with_database(server, &name), server: server.to_owned(), name, _lease: lease }
     }
+
+    /// Runs statements directly on the database.
+    pub fn batch(&self, statements: &str) {
+        execute(&self.url, statements).unwrap_or_else(|error| panic!("{statements}: {error:?}"));
+    }
 }
 
 impl Drop for TestDatabase {

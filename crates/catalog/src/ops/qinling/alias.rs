@@ -8,6 +8,7 @@ use milepost_model::refusal::View;
 use milepost_model::{AliasName, AppName, Code, Next, Refusal, Selector, UnitKind, UnitName};
 
 use crate::db::{Ending, Tx};
+use crate::effects::Written;
 use crate::error::Result;
 use crate::ops::alias;
 use crate::ops::execution::clean;
@@ -31,7 +32,7 @@ impl Catalog {
         name: AliasName,
         (function, selector): (UnitName, Selector),
         description: String,
-    ) -> Result<V1Alias> {
+    ) -> Result<Written<V1Alias>> {
         let ids = Arc::clone(self.ids());
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
@@ -67,7 +68,7 @@ impl Catalog {
         name: AliasName,
         target: Option<(UnitName, Selector)>,
         description: Option<String>,
-    ) -> Result<V1Alias> {
+    ) -> Result<Written<V1Alias>> {
         let ids = Arc::clone(self.ids());
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
@@ -104,7 +105,7 @@ impl Catalog {
         .await
     }
 
-    pub async fn v1_alias_delete(&self, app: &AppName, actor: &str, name: AliasName) -> Result<()> {
+    pub async fn v1_alias_delete(&self, app: &AppName, actor: &str, name: AliasName) -> Result<Written<()>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let known = get(work.tx, &work.app, &name).await?;

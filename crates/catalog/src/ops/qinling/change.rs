@@ -14,6 +14,7 @@ use super::delete::refuse_jobs;
 use super::units::seen;
 use crate::change::{self, ChangeInput};
 use crate::db::Ending;
+use crate::effects::Written;
 use crate::error::{CatalogError, Result};
 use crate::tables::qinling::{self, V1Unit};
 use crate::tables::units::{self, UnitRow};
@@ -62,7 +63,7 @@ impl V1Change {
 impl Catalog {
     /// Applies a change, if it puts anything, and stores the v1 fields of the unit, in one
     /// transaction with the checks.
-    pub async fn v1_change(&self, app: &AppName, actor: &str, wanted: V1Change) -> Result<V1Unit> {
+    pub async fn v1_change(&self, app: &AppName, actor: &str, wanted: V1Change) -> Result<Written<V1Unit>> {
         let ids = Arc::clone(&self.ids);
         let actor_name = actor.to_owned();
         self.work(app, actor, Ending::Commit, move |work| {
@@ -120,6 +121,7 @@ impl Catalog {
             })
         })
         .await
+        .map(Written::unapplied)
     }
 }
 

@@ -10,6 +10,7 @@ use super::units::{again, find, unpublished};
 use crate::change::{self, ChangeInput};
 use crate::db::Ending;
 use crate::delete::{VersionsToDelete, delete};
+use crate::effects::Written;
 use crate::error::Result;
 use crate::needs::Needed;
 use crate::tables::units::{self, UnitRow};
@@ -30,7 +31,7 @@ pub enum V1Thing {
 
 impl Catalog {
     /// Removes a function from its app, with the package that v1 made for it.
-    pub async fn v1_function_delete(&self, app: &AppName, actor: &str, function: UnitName) -> Result<()> {
+    pub async fn v1_function_delete(&self, app: &AppName, actor: &str, function: UnitName) -> Result<Written<()>> {
         let actor_name = actor.to_owned();
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
@@ -56,7 +57,7 @@ impl Catalog {
     }
 
     /// Removes a runtime from its app, unless a function of any app uses it.
-    pub async fn v1_runtime_delete(&self, app: &AppName, actor: &str, runtime: UnitName) -> Result<()> {
+    pub async fn v1_runtime_delete(&self, app: &AppName, actor: &str, runtime: UnitName) -> Result<Written<()>> {
         let actor_name = actor.to_owned();
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
@@ -86,7 +87,7 @@ impl Catalog {
         actor: &str,
         function: UnitName,
         number_or_id: String,
-    ) -> Result<()> {
+    ) -> Result<Written<()>> {
         let actor_name = actor.to_owned();
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
@@ -125,7 +126,7 @@ impl Catalog {
     }
 
     /// Moves the next firing of a running job.
-    pub async fn v1_job_next(&self, app: &AppName, actor: &str, id: String, at: Timestamp) -> Result<()> {
+    pub async fn v1_job_next(&self, app: &AppName, actor: &str, id: String, at: Timestamp) -> Result<Written<()>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 if let Some(mut row) = jobs::lock(work.tx, work.app.id, &id).await?

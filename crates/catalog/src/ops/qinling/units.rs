@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::change::{self, ChangeInput};
 use crate::db::{Ending, Tx};
+use crate::effects::Written;
 use crate::error::{CatalogError, Result};
 use crate::ops::execution::clean;
 use crate::tables::apps::AppRow;
@@ -36,7 +37,8 @@ impl Catalog {
                     Ok(())
                 })
             })
-            .await?;
+            .await?
+            .unapplied();
         }
         self.look(app, move |tx, app| {
             Box::pin(async move {
@@ -74,6 +76,7 @@ impl Catalog {
             Box::pin(async move { Ok(seen(work, &key, &uuids::v4(&*ids)).await?.1.unit) })
         })
         .await
+        .map(Written::unapplied)
     }
 
     /// Returns the unit with this id in any app.
@@ -113,7 +116,7 @@ impl Catalog {
         actor: &str,
         function: UnitName,
         description: String,
-    ) -> Result<V1Version> {
+    ) -> Result<Written<V1Version>> {
         let ids = Arc::clone(&self.ids);
         let actor_name = actor.to_owned();
         self.work(app, actor, Ending::Commit, move |work| {
@@ -195,7 +198,7 @@ impl Catalog {
         function: UnitName,
         number_or_id: String,
         description: String,
-    ) -> Result<V1Version> {
+    ) -> Result<Written<V1Version>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let unit = units::get_present(work.tx, &work.app, UnitKind::Function, &function).await?;

@@ -1,6 +1,6 @@
 use clap::Args;
 use milepost_client::ClientError;
-use milepost_model::Code;
+use milepost_model::{Code, Next};
 
 use crate::args::slots::NameArgs;
 use crate::context::Context;
@@ -17,11 +17,10 @@ pub async fn run(context: &Context<'_>, args: DeleteArgs) -> Result<()> {
     let found = context.client.app_get(args.name.name()).await;
     if let Err(ClientError::Refused(problem)) = &found
         && problem.code == Code::AppNotFound.as_str()
-        && problem.hint.as_ref().is_none_or(|hint| !hint.starts_with("did you mean"))
+        && !problem.next.iter().any(|next| matches!(next, Next::DidYouMean { .. }))
     {
-        // The server's hint suggests creating the app, which does not fit a delete.
-        let message = problem.detail.trim_end_matches('.');
-        return Err(Failure::new(message).hint("run `milepost app list` to see the apps on this server"));
+        // The server suggests creating the app, which does not fit a delete.
+        return Err(Failure::new(&problem.detail).hint("run `milepost app list` to see the apps on this server"));
     }
     found?;
     let name = args.name.name();

@@ -210,6 +210,10 @@ fn split_hint(sentence: &str) -> Failure {
 impl From<ChannelError> for Failure {
     fn from(error: ChannelError) -> Self {
         match &error {
+            ChannelError::NotPublished { .. } => {
+                split_hint(&error.to_string()).hint("run `milepost channel show` to see its versions")
+            }
+            ChannelError::BadBundle(_) => split_hint(&error.to_string()).hint("make it again with `milepost bundle`"),
             // The storage's own message may contain semicolons, so the hint follows the last one.
             ChannelError::Storage(_) => match error.to_string().rsplit_once("; ") {
                 Some((message, hint)) => Self::new(message).hint(hint),
@@ -240,13 +244,39 @@ impl From<WriteError> for Failure {
             WriteError::Refused { detail, place, hint, .. } => {
                 Self::new(format!("`{place}` refused the request: {detail}")).hint(hint.clone())
             }
-            _ => split_hint(&error.to_string()),
+            _ => match write_hint(&error) {
+                Some(hint) => split_hint(&error.to_string()).hint(hint),
+                None => split_hint(&error.to_string()),
+            },
         }
     }
 }
 
+/// The options that settle it.
+fn write_hint(error: &WriteError) -> Option<&'static str> {
+    Some(match error {
+        WriteError::IsLatest { .. } => "confirm that, or pass `--promote-previous` to promote the version before it",
+        WriteError::KeyNeeded => "pass its key with `--key`",
+        WriteError::OtherKey { .. } => {
+            "use the channel's own key, or check its versions with `milepost channel show` and replace the key with \
+             `--sign-existing`"
+        }
+        WriteError::NotSigned => {
+            "check them with `milepost channel show`, then run the command again with `--sign-existing`"
+        }
+        WriteError::Altered | WriteError::Implausible { .. } => {
+            "compare the channel with what you published, then run the command again with `--sign-existing`"
+        }
+        _ => return None,
+    })
+}
+
 impl From<KeyError> for Failure {
     fn from(error: KeyError) -> Self {
-        split_hint(&error.to_string())
+        let failure = split_hint(&error.to_string());
+        match error {
+            KeyError::NotSecret(_) => failure.hint("give the file that `milepost channel key` or `minisign -G` wrote"),
+            _ => failure,
+        }
     }
 }

@@ -3,6 +3,7 @@
 use milepost_client::ClientError;
 use milepost_client::api::{Problem, RuntimeFacts, SystemFacts};
 use milepost_model::UnitKind;
+use milepost_model::refusal::Failing;
 
 use super::check::Check;
 use super::{machine, programs};
@@ -57,7 +58,7 @@ fn refused(name: &str, at: &str, problem: &Problem) -> Check {
     let detail = format!("{at}: {}", problem.detail);
     match problem.status {
         // The server needs the database to authenticate the request, before it can report facts.
-        503 if problem.detail.contains("database") => Check::bad(DATABASE, detail, DATABASE_AWAY),
+        503 if problem.facts.failing == Some(Failing::Database) => Check::bad(DATABASE, detail, DATABASE_AWAY),
         401 | 403 => Check::bad(name, detail, "check `--token`, or MILEPOST_TOKEN"),
         _ => Check::bad(name, detail, "try again; the cause is in the server's standard error"),
     }

@@ -80,16 +80,15 @@ fn status_of(code: Code) -> StatusCode {
 impl From<Refusal> for Fault {
     fn from(refusal: Refusal) -> Self {
         let steps = phrase::sentences(&refusal);
-        let Refusal { code, message, facts, hint: _, blockers, next: _ } = refusal;
-        let mut blockers = blockers;
-        blockers.extend(crate::phrase::blockers(&facts));
-        let mut told = vec![phrase::sentence(&message)];
+        let Refusal { code, message, facts, next: _ } = refusal;
+        let blockers = crate::phrase::blockers(&facts);
+        let mut sentences = vec![phrase::sentence(&message)];
         // Clients show only this text, and the steps are about what is named here.
         if code == Code::InUse && !blockers.is_empty() {
-            told.push(phrase::used_by(&blockers));
+            sentences.push(phrase::used_by(&blockers));
         }
-        told.extend(steps);
-        Self { status: status_of(code), message: told.join(" "), blockers }
+        sentences.extend(steps);
+        Self { status: status_of(code), message: sentences.join(" "), blockers }
     }
 }
 

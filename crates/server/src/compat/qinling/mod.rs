@@ -42,7 +42,6 @@ mod webhooks;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::MethodRouter;
-use milepost_model::AppName;
 
 use crate::edge::rule::{ADMINISTER, CHANGE_CODE, INVOKE, MOVE_POINTER, OPEN, READ, Rule, TOKEN};
 use crate::state::State;
@@ -118,12 +117,4 @@ fn resources() -> Vec<(&'static str, MethodRouter<State>)> {
         ("/v1/aliases/{name}", MOVE_POINTER.put(aliases::update::update)),
         ("/v1/aliases/{name}", MOVE_POINTER.delete(aliases::delete::delete)),
     ]
-}
-
-/// Updates the view, so that the next request sees a change. A failure is recovered later.
-async fn changed(state: &State, app: &AppName) {
-    state.executions.wake_scheduler();
-    if let Err(error) = state.views.refresh(app).await {
-        tracing::warn!(message = %error.0.message, "the change is made, but this node shows it only later");
-    }
 }

@@ -131,6 +131,9 @@ fn give(field: Field) -> Option<String> {
         | Field::Key
         | Field::Health
         | Field::Unused
+        | Field::App
+        | Field::Now
+        | Field::Channel
         | Field::Unknown => return None,
     };
     Some(format!("give {what}"))

@@ -41,9 +41,9 @@ impl Unread {
 /// Reads the whole body, up to `most` bytes.
 pub(super) async fn read_all(request: Request, most: usize) -> V1Result<BytesMut> {
     let too_large = || -> Fault {
-        let message = format!("The request is larger than the {} MiB that it may have.", most >> 20);
+        let message = format!("the request is larger than {} MiB", most >> 20);
         Refusal::new(Code::RequestTooLarge, message)
-            .hint("store it elsewhere, and give the function its address")
+            .correct("store the input elsewhere, and give the function its address")
             .into()
     };
     if declared_length(request.headers()).is_some_and(|length| length > most as u64) {

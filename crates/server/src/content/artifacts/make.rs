@@ -8,6 +8,7 @@ use milepost_blobs::{BlobError, Location};
 use milepost_catalog::BlobRow;
 use milepost_model::channel::artifact::{Artifact, ArtifactBlob};
 use milepost_model::diff::Contents;
+use milepost_model::refusal::{Part, View};
 use milepost_model::snapshot::AppVersion;
 use milepost_model::{AliasName, AppName, Code, Digest, Refusal, UnitName, pack};
 
@@ -29,20 +30,21 @@ pub(crate) async fn make(store: &Store, app: &AppName, version: Option<String>) 
     let name = version.unwrap_or_else(|| "live".to_owned());
     let (app_version, contents, gone) = store.catalog.app_version_contents(app, name).await?;
     if !gone.is_empty() {
-        let message = format!("App version `{}` is not whole any more, so it cannot be published.", app_version.id);
-        let gone = gone.iter().map(|(key, number)| format!("version {number} of {key} was deleted")).collect();
+        let message = format!("app version `{}` cannot be published, because parts of it were deleted", app_version.id);
+        let gone = gone.iter().map(|(key, number)| format!("{key} version {number}")).collect();
         return Err(Refusal::new(Code::NotPortable, message)
-            .hint("publish a later app version; `milepost app list-version` shows them")
-            .blockers(gone)
+            .correct("publish a later app version")
+            .see(View::AppVersions)
+            .deleted(gone)
             .into());
     }
     let aliases = aliases(store, app, &contents).await?;
     let alias = |function: &UnitName, alias: &AliasName| aliases.get(&(function.clone(), alias.clone())).copied();
     let packed = Artifact::of(&contents, alias).map_err(|unportable| {
-        let message = format!("App version `{}` cannot be installed elsewhere as it is.", app_version.id);
+        let message = format!("app version `{}` cannot be installed elsewhere", app_version.id);
         Refusal::new(Code::NotPortable, message)
-            .hint("an artifact holds one version of each unit: change what is listed, and publish the result")
-            .blockers(unportable.0)
+            .correct("an artifact has one version of each unit: change what is listed, and publish the result")
+            .parts(unportable.0.into_iter().map(|why| Part::new("", why)).collect())
     })?;
     let rows = walk::below(store, packed.roots).await?;
     let mut artifact = packed.artifact;

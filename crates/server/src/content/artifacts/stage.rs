@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures::stream::{self, Stream};
 use milepost_model::channel::artifact::{Artifact, ArtifactBlob, ArtifactError, HEAD_LEN};
 use milepost_model::pack::{self, HEADER_LEN};
-use milepost_model::{AppName, Code, Digest, Refusal};
+use milepost_model::{AppName, Code, Digest, Next, Refusal};
 
 use super::chunks::{ChunkError, Chunks};
 use super::walk;
@@ -30,14 +30,14 @@ enum StageError {
 
 impl From<StageError> for ApiError {
     fn from(error: StageError) -> Self {
-        let message = format!("The artifact was refused: {error}.");
+        let message = format!("the artifact was refused: {error}; nothing was changed");
         match &error {
             StageError::Bytes(ChunkError::Broken(_) | ChunkError::Truncated(_)) => {
-                Refusal::new(Code::ArtifactBroken, message).hint("nothing was changed; fetch it again")
+                Refusal::new(Code::ArtifactBroken, message).next(Next::Retry)
             }
             StageError::Bytes(ChunkError::Mismatch { .. }) => Refusal::new(Code::DigestMismatch, message)
-                .hint("nothing was changed; somebody altered it on the way or where it lies: tell its author"),
-            _ => Refusal::new(Code::ArtifactRefused, message).hint("nothing was changed; tell its author"),
+                .correct("it was altered on the way or where it is stored: tell its author"),
+            _ => Refusal::new(Code::ArtifactRefused, message).correct("tell its author"),
         }
         .into()
     }
@@ -116,10 +116,11 @@ async fn check_room(content: &Content, app: &AppName, artifact: &Artifact, missi
     let fresh = artifact.blobs.iter().filter(|blob| missing.contains(&blob.digest));
     let bytes = fresh.map(|blob| blob.size).fold(0, u64::saturating_add);
     if let Some(left) = content.catalog.quota_left(app).await?.filter(|left| *left < bytes) {
-        let message =
-            format!("The artifact has {bytes} bytes that are new; the plan of app `{app}` has room for {left}.");
+        let message = format!("the artifact has {bytes} new bytes, and the plan of app `{app}` has room for {left}");
         return Err(Refusal::new(Code::PlanLimit, message)
-            .hint("delete versions that are not needed, or move the app to a larger plan")
+            .correct("delete versions that are not needed")
+            .next(Next::LargerPlan { app: app.to_string() })
+            .limit(left, bytes)
             .into());
     }
     Ok(())

@@ -15,9 +15,9 @@ pub(super) async fn below(store: &Store, roots: BTreeSet<Digest>) -> ApiResult<B
     let mut level = roots;
     while !level.is_empty() {
         if found.len() + level.len() > MAX_BLOBS {
-            let message = format!("The app has more than {MAX_BLOBS} different files and folders.");
+            let message = format!("the app has more than {MAX_BLOBS} different files and folders");
             return Err(Refusal::new(Code::UploadTooLarge, message)
-                .hint("leave out what is not needed to run, or split the app")
+                .correct("leave out what is not needed to run, or split the app")
                 .into());
         }
         let mut below = BTreeSet::new();

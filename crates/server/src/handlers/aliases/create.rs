@@ -28,5 +28,5 @@ pub(crate) async fn aliases_create(
         why: body.why,
     };
     let moved = state.catalog.alias_set(&app, caller.name(), new).await?;
-    Ok(Json(moved))
+    Ok(Json(state.apply(moved).await))
 }

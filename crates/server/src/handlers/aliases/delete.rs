@@ -15,9 +15,7 @@ pub(crate) async fn aliases_delete(
     Path((app, function, alias)): Path<(String, String, String)>,
 ) -> ApiResult<StatusCode> {
     let app = caller.on(&app)?;
-    state
-        .catalog
-        .alias_delete(&app, caller.name(), wire::function(&function)?, alias.parse().map_err(Refusal::from)?)
-        .await?;
+    let (function, alias) = (wire::function(&function)?, alias.parse().map_err(Refusal::from)?);
+    state.apply(state.catalog.alias_delete(&app, caller.name(), function, alias).await?).await;
     Ok(StatusCode::NO_CONTENT)
 }

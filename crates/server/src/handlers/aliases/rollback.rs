@@ -20,5 +20,6 @@ pub(crate) async fn aliases_rollback(
     let app = caller.on(&app)?;
     let body = sent.read().await?;
     let alias = alias.parse().map_err(Refusal::from)?;
-    Ok(Json(state.catalog.alias_rollback(&app, caller.name(), wire::function(&function)?, alias, body.why).await?))
+    let moved = state.catalog.alias_rollback(&app, caller.name(), wire::function(&function)?, alias, body.why).await?;
+    Ok(Json(state.apply(moved).await))
 }

@@ -27,8 +27,8 @@ pub(crate) async fn apps_at(
 ) -> ApiResult<Json<AtMoment>> {
     let app = caller.on(&app)?;
     let at = query.time.parse().map_err(|_| {
-        Refusal::new(Code::InvalidTime, format!("`{}` is not a time.", query.time))
-            .hint("write it like `2026-11-10T12:00:00Z`")
+        Refusal::new(Code::InvalidTime, format!("`{}` is not a time", query.time))
+            .correct("write it like `2026-11-10T12:00:00Z`")
     })?;
     let found = state.catalog.at(&app, at).await?;
     Ok(Json(AtMoment {

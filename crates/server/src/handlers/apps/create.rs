@@ -17,8 +17,6 @@ pub(crate) async fn apps_create(
 ) -> ApiResult<(StatusCode, Json<App>)> {
     caller.everywhere()?;
     let new = sent.read().await?;
-    let app = state.catalog.app_create(&new.name, new.plan, caller.name()).await?;
-    // The gateway may have cached that the app does not exist.
-    state.views.refresh(&app.name).await?;
+    let app = state.apply(state.catalog.app_create(&new.name, new.plan, caller.name()).await?).await;
     Ok((StatusCode::CREATED, Json(wire::app(app, &state.urls))))
 }

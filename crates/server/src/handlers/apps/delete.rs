@@ -24,10 +24,11 @@ pub(crate) async fn apps_delete(
     Query(only): Query<Only>,
 ) -> ApiResult<StatusCode> {
     let app = caller.on(&app)?;
-    if only.unused {
-        state.catalog.app_delete_unused(&app, caller.name()).await?;
+    let deleted = if only.unused {
+        state.catalog.app_delete_unused(&app, caller.name()).await?
     } else {
-        state.catalog.app_delete(&app, caller.name()).await?;
-    }
+        state.catalog.app_delete(&app, caller.name()).await?
+    };
+    state.apply(deleted).await;
     Ok(StatusCode::NO_CONTENT)
 }

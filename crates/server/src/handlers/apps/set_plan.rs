@@ -1,11 +1,12 @@
 use axum::Json;
 use milepost_client::api::{PlanChanged, SetPlan};
-use milepost_model::{Code, Refusal};
+use milepost_model::{Code, Refusal, Warning};
 
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
 use crate::edge::wire;
 use crate::error::ApiResult;
+use crate::phrase;
 use crate::state::Shared;
 
 /// Change the plan of an app
@@ -21,17 +22,18 @@ pub(crate) async fn apps_set_plan(
     if let Some(only) = &caller.row().app {
         // A plan limits what an app may take from all others, so an app must not choose its own.
         let message =
-            format!("The token `{}` is good for app `{only}` only, and no app chooses its own plan.", caller.name());
-        let hint = "ask somebody who has an admin token for all apps";
-        return Err(Refusal::new(Code::Forbidden, message).hint(hint).into());
+            format!("token `{}` has access to app `{only}` only, and no app may choose its own plan", caller.name());
+        let hint = "ask an administrator with a token for all apps";
+        return Err(Refusal::new(Code::Forbidden, message).correct(hint).into());
     }
-    let after = state.catalog.app_set_plan(&app, body.plan, caller.name()).await?;
-    let mut warnings = Vec::new();
+    let after = state.apply(state.catalog.app_set_plan(&app, body.plan, caller.name()).await?).await;
+    let mut notices = Vec::new();
     if let Some(bound) = after.plan.limits().active_releases {
         let page = milepost_catalog::Page { below: None, limit: i64::from(bound) };
-        if state.catalog.release_list(&app, true, page).await?.next.is_some() {
-            warnings.push(format!("the app has more than the {bound} active releases of this plan; with the next release the oldest unprotected ones expire"));
+        // The plan is set, so a warning that cannot be determined is left out.
+        if state.catalog.release_list(&app, true, page).await.is_ok_and(|page| page.next.is_some()) {
+            notices.push(Warning::MoreReleasesThanPlan { bound: u64::from(bound) });
         }
     }
-    Ok(Json(PlanChanged { app: wire::app(after, &state.urls), warnings, notices: Vec::new() }))
+    Ok(Json(PlanChanged { app: wire::app(after, &state.urls), warnings: phrase::warnings(&notices), notices }))
 }

@@ -38,10 +38,10 @@ pub(crate) async fn builds_create(
     state.catalog.app_get(&app).await?;
     // The query also protects the source from a sweep during the build.
     if !state.catalog.blobs_missing(vec![request.source]).await?.is_empty() {
-        let message = format!("The source of package `{}` is not on the server.", request.package);
+        let message = format!("the source of package `{}` is not on the server", request.package);
         return Err(Refusal::new(Code::MissingBlobs, message)
-            .hint("upload it first")
-            .blockers(vec![request.source.to_string()])
+            .correct("upload it first")
+            .missing(vec![request.source.to_string()])
             .into());
     }
     trees::check(&state.content, [request.source].into()).await?;

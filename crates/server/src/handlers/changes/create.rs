@@ -40,7 +40,7 @@ pub(crate) async fn changes_create(
         idempotency_key,
     };
     let (checking, holder) = state.checks.asked();
-    let mut outcome = state.catalog.change_checked(&app, input, checking).await?;
+    let mut outcome = state.apply(state.catalog.change_checked(&app, input, checking).await?).await;
     checks::changed(&state, &app, &mut outcome, holder).await?;
     explain(&state.store, &mut outcome, dry_run).await?;
     if outcome.changed && !dry_run {
@@ -84,8 +84,8 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
         Some(key) => Ok(Some(key.to_owned())),
         None => Err(Refusal::new(
             Code::InvalidRequest,
-            format!("The idempotency key must have 1 to {MAX_KEY} plain letters."),
+            format!("the idempotency key must have 1 to {MAX_KEY} ASCII characters"),
         )
-        .hint("a random identifier is a good key")),
+        .correct("use a random identifier as the key")),
     }
 }

@@ -16,16 +16,16 @@ pub(crate) async fn channels_delete(caller: Caller, state: Shared, Path(path): P
     caller.everywhere()?;
     let file = ChannelFile::parse(&path)?;
     let Kind::Artifact(digest) = file.kind else {
-        let message = "The index of a channel is not deleted: versions would lose their digests.";
-        return Err(Refusal::new(Code::MethodNotAllowed, message).hint("unpublish its versions").into());
+        let message = "the index of a channel cannot be deleted: versions would lose their digests";
+        return Err(Refusal::new(Code::MethodNotAllowed, message).correct("unpublish its versions").into());
     };
     let all = Files::of(&file.package, &file.channel).all();
     if let NamedRead::Found(object) = state.content.channels.read(&all, None, MAX_ALL_BYTES as u64).await?
         && let Ok(all) = All::read(&object.bytes)
         && let Some(entry) = all.with_digest(digest).next()
     {
-        let message = format!("The artifact is that of `{}`, which is published.", entry.version);
-        return Err(Refusal::new(Code::StillReferenced, message).hint("unpublish the version first").into());
+        let message = format!("the artifact belongs to `{}`, which is published", entry.version);
+        return Err(Refusal::new(Code::StillReferenced, message).correct("unpublish the version first").into());
     }
     state.content.channels.delete(&file.name).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -48,8 +48,8 @@ impl ChannelFile {
 
 pub(super) fn not_there(path: &str) -> Refusal {
     let shown: String = path.chars().filter(|letter| !letter.is_control()).take(200).collect();
-    Refusal::new(Code::RouteNotFound, format!("There is no `{shown}` in the channels of this server."))
-        .hint("a channel's files are `/channels/PACKAGE/CHANNEL/latest`, `all` and `artifacts/…`")
+    Refusal::new(Code::RouteNotFound, format!("the channels of this server have no `{shown}`"))
+        .correct("a channel's files are `/channels/PACKAGE/CHANNEL/latest`, `all` and `artifacts/…`")
 }
 
 /// The ETags of a conditional request.

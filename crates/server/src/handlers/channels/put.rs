@@ -11,7 +11,7 @@ use milepost_blobs::named::{Condition, NamedRead, Replaced};
 use milepost_channels::signature::MAX_SIGNATURE_BYTES;
 use milepost_model::channel::index::{MAX_ALL_BYTES, MAX_LATEST_BYTES, MAX_VERSIONS};
 use milepost_model::channel::{All, Entry, Latest};
-use milepost_model::{Code, Digest, Refusal};
+use milepost_model::{Code, Digest, Next, Refusal};
 
 use super::path::{ChannelFile, Kind, tags};
 use crate::auth::Caller;
@@ -73,9 +73,9 @@ async fn replace(
         ([tag], []) if *tag != "*" => Condition::Tag(tag),
         ([], ["*"]) => Condition::Absent,
         _ => {
-            let message = "A file of a channel is replaced only if it is what was read.";
+            let message = "a file of a channel is only replaced on a condition";
             let hint = "send `If-Match` with its ETag, or `If-None-Match: *` for the first time";
-            return Err(Refusal::new(Code::InvalidRequest, message).hint(hint).into());
+            return Err(Refusal::new(Code::InvalidRequest, message).correct(hint).into());
         }
     };
     if !check(state, file, &bytes, when).await? {
@@ -100,12 +100,14 @@ async fn read(file: &ChannelFile, body: Body) -> ApiResult<Bytes> {
     let mut bytes = BytesMut::new();
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|_| {
-            Refusal::new(Code::InvalidRequest, "The body of the request did not arrive whole.").hint("send it again")
+            Refusal::new(Code::InvalidRequest, "the body of the request ended too early").next(Next::Retry)
         })?;
         if bytes.len() + chunk.len() > limit {
             hear_out(&mut body).await;
-            let message = format!("This file of a channel has at most {limit} bytes.");
-            return Err(Refusal::new(Code::RequestTooLarge, message).hint("unpublish versions that nobody has").into());
+            let message = format!("this file of a channel may have at most {limit} bytes");
+            return Err(Refusal::new(Code::RequestTooLarge, message)
+                .correct("unpublish versions that are not in use")
+                .into());
         }
         bytes.extend_from_slice(&chunk);
     }
@@ -116,8 +118,7 @@ async fn read(file: &ChannelFile, body: Body) -> ApiResult<Bytes> {
 /// client wrote in the meantime.
 async fn check(state: &Shared, file: &ChannelFile, bytes: &Bytes, when: Condition<'_>) -> ApiResult<bool> {
     let unusable = |error: &dyn std::fmt::Display| {
-        Refusal::new(Code::ChannelRefused, format!("The file was refused: {error}."))
-            .hint("publish with `milepost publish`, which writes it right")
+        Refusal::new(Code::ChannelRefused, format!("the file was refused: {error}")).next(Next::Publish)
     };
     match file.kind {
         Kind::Latest => {
@@ -157,8 +158,8 @@ fn check_kept(before: &All, next: &All) -> Result<(), Refusal> {
     match changed {
         None => Ok(()),
         Some(entry) => {
-            let message = format!("The list has lost or changed `{}`, which was published.", entry.version);
-            Err(Refusal::new(Code::ChannelRefused, message).hint("read the list again and change only what is new"))
+            let message = format!("the list lacks or changes `{}`, which was published", entry.version);
+            Err(Refusal::new(Code::ChannelRefused, message).correct("read the list again, and change only what is new"))
         }
     }
 }

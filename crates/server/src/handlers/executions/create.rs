@@ -4,7 +4,8 @@ use axum::Json;
 use axum::http::StatusCode;
 use milepost_catalog::Accept;
 use milepost_model::execution::{Cause, Execution, NewExecution};
-use milepost_model::{Code, Refusal};
+use milepost_model::refusal::View;
+use milepost_model::{Code, Next, Refusal};
 
 use crate::auth::Caller;
 use crate::edge::extract::{Json as Body, Path};
@@ -39,8 +40,9 @@ pub(crate) async fn executions_create(
             Ok((StatusCode::OK, Json(state.catalog.execution_get(&app, id).await?)))
         }
         Accepted::Ran(id, Over::LetGo) => {
-            Err(Refusal::new(Code::Unavailable, "The server stops, and the execution had not ended.")
-                .hint(format!("run it again; `milepost execution get {id}` shows what became of it"))
+            Err(Refusal::new(Code::Unavailable, "the server is stopping, and the execution has not ended")
+                .next(Next::Retry)
+                .see(View::Execution { id: id.to_string() })
                 .into())
         }
     }

@@ -5,6 +5,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::response::{IntoResponse, Response};
 use milepost_gateway::{check_response_head, is_reserved_header};
+use milepost_model::refusal::View;
 use milepost_model::{Code, Refusal, Selector};
 use milepost_runtime::{CallContext, CallError, Function};
 use serde::Deserialize;
@@ -70,8 +71,7 @@ fn request_id(state: &Shared) -> String {
 
 fn for_function(request: Request, call: &Call) -> ApiResult<http::Request<Body>> {
     let wrong = |what: &str, given: &str| {
-        Refusal::new(Code::InvalidRequest, format!("`{given}` is not {what}."))
-            .hint("see the reference at /api/v1/docs")
+        Refusal::new(Code::InvalidRequest, format!("`{given}` is not {what}")).see(View::Reference)
     };
     let method = if call.method.is_empty() { "POST" } else { &call.method };
     let path = if call.path.is_empty() { "/" } else { &call.path };
@@ -117,8 +117,7 @@ fn answered(answer: http::Response<milepost_runtime::ResponseBody>, function: &F
 
 /// The error for a response that the gateway would not send either.
 fn malformed(reason: &str, request_id: &str) -> ApiError {
-    let hint = format!("`milepost logs --request {request_id}` shows what it wrote");
-    Refusal::new(Code::FunctionMalformedResponse, reason).hint(hint).into()
+    Refusal::new(Code::FunctionMalformedResponse, reason).see(View::RequestLog { id: request_id.to_owned() }).into()
 }
 
 fn refused(error: &CallError, function: &str, request_id: &str) -> ApiError {
@@ -132,6 +131,6 @@ fn refused(error: &CallError, function: &str, request_id: &str) -> ApiError {
         CallError::RequestBody { .. } => Code::InvalidRequest,
         CallError::Stopping => Code::Unavailable,
     };
-    let message = format!("`{function}` gave no answer: {error}.");
-    Refusal::new(code, message).hint(format!("`milepost logs --request {request_id}` shows what it wrote")).into()
+    let message = format!("function `{function}` did not respond: {error}");
+    Refusal::new(code, message).see(View::RequestLog { id: request_id.to_owned() }).into()
 }

@@ -14,6 +14,7 @@ pub(crate) async fn groups_delete(
     Path((app, group)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
     let app = caller.on(&app)?;
-    state.catalog.group_delete(&app, caller.name(), group.parse().map_err(Refusal::from)?).await?;
+    let deleted = state.catalog.group_delete(&app, caller.name(), group.parse().map_err(Refusal::from)?).await?;
+    state.apply(deleted).await;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -21,8 +21,8 @@ pub(crate) async fn installs_bundle(
     installs::may_install(&caller)?;
     let (new, artifact) = framed::read::<NewInstall>(body).await?;
     let InstallFrom::Bundle { package, channel, entry, serial } = new.from.clone() else {
-        return Err(Refusal::new(Code::InvalidRequest, "This call is for bundles.")
-            .hint("send it to `/installs`")
+        return Err(Refusal::new(Code::InvalidRequest, "this call is for bundles")
+            .correct("send it to `/installs`")
             .into());
     };
     let state = state.0;

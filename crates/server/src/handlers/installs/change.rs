@@ -25,7 +25,6 @@ pub(crate) async fn installs_change(
     if present.mode == InstallMode::Pinned && change.follows_differently(&present.settings) {
         return Err(follows_nothing().into());
     }
-    let (install, notices) = state.catalog.install_change(&app, caller.name(), change).await?;
-    state.installs.wake();
+    let (install, notices) = state.apply(state.catalog.install_change(&app, caller.name(), change).await?).await;
     Ok(Json(ChangedInstall { install, warnings: phrase::warnings(&notices), notices }))
 }

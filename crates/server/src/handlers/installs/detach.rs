@@ -14,5 +14,5 @@ pub(crate) async fn installs_detach(
     Path(app): Path<String>,
 ) -> ApiResult<Json<Install>> {
     let app = caller.on(&app)?;
-    Ok(Json(state.catalog.install_detach(&app, caller.name()).await?))
+    Ok(Json(state.apply(state.catalog.install_detach(&app, caller.name()).await?).await))
 }

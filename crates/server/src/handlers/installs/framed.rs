@@ -6,6 +6,7 @@ use axum::BoxError;
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use futures::stream::{self, BoxStream, StreamExt};
+use milepost_model::refusal::View;
 use milepost_model::{Code, Refusal};
 use serde::de::DeserializeOwned;
 
@@ -50,8 +51,7 @@ pub(super) async fn read<T: DeserializeOwned>(body: Body) -> Result<(T, Rest), R
 }
 
 fn wrong(why: &str) -> Refusal {
-    Refusal::new(Code::InvalidUpload, format!("The request cannot be read: {why}."))
-        .hint("see the reference at /api/v1/docs")
+    Refusal::new(Code::InvalidUpload, format!("the request cannot be read: {why}")).see(View::Reference)
 }
 
 #[cfg(test)]

@@ -16,7 +16,5 @@ pub(crate) async fn installs_hold(
 ) -> ApiResult<Json<Install>> {
     let app = caller.on(&app)?;
     let hold = sent.read().await?;
-    let install = state.catalog.install_hold(&app, caller.name(), hold).await?;
-    state.installs.wake();
-    Ok(Json(install))
+    Ok(Json(state.apply(state.catalog.install_hold(&app, caller.name(), hold).await?).await))
 }

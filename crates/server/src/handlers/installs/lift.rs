@@ -16,7 +16,5 @@ pub(crate) async fn installs_lift(
 ) -> ApiResult<Json<Install>> {
     let app = caller.on(&app)?;
     let lift = sent.read().await?;
-    let install = state.catalog.install_lift(&app, caller.name(), lift).await?;
-    state.installs.wake();
-    Ok(Json(install))
+    Ok(Json(state.apply(state.catalog.install_lift(&app, caller.name(), lift).await?).await))
 }

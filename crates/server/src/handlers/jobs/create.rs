@@ -19,7 +19,5 @@ pub(crate) async fn jobs_create(
     let new = sent.read().await?;
     check_input(new.input.as_ref())?;
     check_text("name", &new.name)?;
-    let job = state.catalog.job_create(&app, caller.name(), new).await?;
-    state.executions.wake_scheduler();
-    Ok(Json(job))
+    Ok(Json(state.apply(state.catalog.job_create(&app, caller.name(), new).await?).await))
 }

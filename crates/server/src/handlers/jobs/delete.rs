@@ -14,6 +14,6 @@ pub(crate) async fn jobs_delete(
 ) -> ApiResult<StatusCode> {
     let app = caller.on(&app)?;
     let id = state.catalog.job_id(&app, job).await?;
-    state.catalog.job_delete(&app, caller.name(), id).await?;
+    state.apply(state.catalog.job_delete(&app, caller.name(), id).await?).await;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -20,7 +20,5 @@ pub(crate) async fn jobs_update(
     check_input(change.input.as_ref())?;
     check_text("name", change.name.as_deref().unwrap_or_default())?;
     let id = state.catalog.job_id(&app, job).await?;
-    let job = state.catalog.job_update(&app, caller.name(), id, change).await?;
-    state.executions.wake_scheduler();
-    Ok(Json(job))
+    Ok(Json(state.apply(state.catalog.job_update(&app, caller.name(), id, change).await?).await))
 }

@@ -25,10 +25,14 @@ pub(crate) async fn live_set(
         (Some(release), false) => LiveTarget::Release(release),
         (None, true) => LiveTarget::Follow,
         _ => {
-            return Err(Refusal::new(Code::InvalidRequest, "Say either a release or `follow`.")
-                .hint("a release pins live, `follow` lets it go along with new releases")
-                .into());
+            return Err(Refusal::new(
+                Code::InvalidRequest,
+                "the request has neither or both of `release` and `follow`",
+            )
+            .correct("give a release to pin live, or `follow` to let live follow new releases")
+            .into());
         }
     };
-    Ok(Json(state.catalog.live_set(&app, caller.name(), target, body.why).await?.with_urls(&state.urls, &app)))
+    let live = state.apply(state.catalog.live_set(&app, caller.name(), target, body.why).await?).await;
+    Ok(Json(live.with_urls(&state.urls, &app)))
 }

@@ -61,8 +61,8 @@ pub(crate) async fn logs_list(
             Some(state.catalog.version_get(&app, key, selector).await?.number)
         }
         (None, Some(_)) => {
-            return Err(Refusal::new(Code::InvalidRequest, "A version without its function says nothing.")
-                .hint("name the function too")
+            return Err(Refusal::new(Code::InvalidRequest, "a version needs its function")
+                .correct("name the function too")
                 .into());
         }
         (_, None) => None,

@@ -25,9 +25,9 @@ pub(crate) async fn publications_create(
     let told = sent.read().await?;
     let words = format!("{}{}", told.place, told.app_version.as_deref().unwrap_or_default());
     if words.len() > LONGEST || words.contains(char::is_control) {
-        let message = "The place of the channel, or the app version, is not one that could be shown.";
-        return Err(Refusal::new(Code::InvalidRequest, message).hint("send the address of the channel").into());
+        let message = "the place of the channel or the app version is too long or has control characters";
+        return Err(Refusal::new(Code::InvalidRequest, message).correct("send the address of the channel").into());
     }
-    state.catalog.publication_told(&app, caller.name(), told).await?;
+    state.apply(state.catalog.publication_told(&app, caller.name(), told).await?).await;
     Ok(StatusCode::NO_CONTENT)
 }

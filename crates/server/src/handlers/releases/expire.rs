@@ -18,5 +18,6 @@ pub(crate) async fn releases_expire(
 ) -> ApiResult<Json<Release>> {
     let app = caller.on(&app)?;
     let body = sent.read().await?;
-    Ok(Json(state.catalog.release_expire(&app, caller.name(), release, body.why).await?.with_urls(&state.urls, &app)))
+    let expired = state.apply(state.catalog.release_expire(&app, caller.name(), release, body.why).await?).await;
+    Ok(Json(expired.with_urls(&state.urls, &app)))
 }

@@ -14,6 +14,7 @@ pub(crate) async fn tags_delete(
     Path((app, tag)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
     let app = caller.on(&app)?;
-    state.catalog.tag_delete(&app, caller.name(), tag.parse().map_err(Refusal::from)?).await?;
+    let deleted = state.catalog.tag_delete(&app, caller.name(), tag.parse().map_err(Refusal::from)?).await?;
+    state.apply(deleted).await;
     Ok(StatusCode::NO_CONTENT)
 }

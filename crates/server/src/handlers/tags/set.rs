@@ -20,7 +20,6 @@ pub(crate) async fn tags_set(
     let app = caller.on(&app)?;
     let body = sent.read().await?;
     let tag = tag.parse().map_err(Refusal::from)?;
-    Ok(Json(
-        state.catalog.tag_set(&app, caller.name(), tag, body.release, body.why).await?.with_urls(&state.urls, &app),
-    ))
+    let tagged = state.apply(state.catalog.tag_set(&app, caller.name(), tag, body.release, body.why).await?).await;
+    Ok(Json(tagged.with_urls(&state.urls, &app)))
 }

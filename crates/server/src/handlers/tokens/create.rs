@@ -22,6 +22,7 @@ pub(crate) async fn tokens_create(
         .parse::<GroupName>()
         .map_err(|error| Refusal::from(milepost_model::NameError { what: "token", ..error }))?;
     let token = auth::make_token(&OsIds);
-    let row = state.catalog.token_create(body.name, auth::hash(&token), body.role, body.app, caller.name()).await?;
+    let made = state.catalog.token_create(body.name, auth::hash(&token), body.role, body.app, caller.name()).await?;
+    let row = state.apply(made).await;
     Ok((StatusCode::CREATED, Json(wire::token(row, Some(token)))))
 }

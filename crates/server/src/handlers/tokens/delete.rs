@@ -11,10 +11,10 @@ use crate::state::Shared;
 pub(crate) async fn tokens_delete(caller: Caller, state: Shared, Path(token): Path<String>) -> ApiResult<StatusCode> {
     caller.everywhere()?;
     if token == caller.name() {
-        return Err(Refusal::new(Code::InUse, format!("`{token}` is the token of this very request."))
-            .hint("delete it with another admin token")
+        return Err(Refusal::new(Code::InUse, format!("`{token}` is the token of this request"))
+            .correct("delete it with another admin token")
             .into());
     }
-    state.catalog.token_delete(token).await?;
+    state.apply(state.catalog.token_delete(token).await?).await;
     Ok(StatusCode::NO_CONTENT)
 }

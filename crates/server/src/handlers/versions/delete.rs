@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use axum::Json;
 use milepost_catalog::{CatalogError, Checking, VersionsToDelete};
-use milepost_model::{ChangeOutcome, Code, Refusal};
+use milepost_model::{ChangeOutcome, Code, Next, Refusal};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -47,10 +47,10 @@ pub(crate) async fn versions_delete(
     let delete = async |checking| {
         let outcome =
             catalog.version_delete_checked(&app, caller.name(), key.clone(), which.clone(), query.dry_run, checking);
-        outcome.await.map(phrase::outcome)
+        outcome.await.map(|written| written.map(phrase::outcome))
     };
     if query.no_check {
-        return Ok(Json(delete(Checking::Skipped).await?));
+        return Ok(Json(state.apply(delete(Checking::Skipped).await?).await));
     }
     let mut found = HashMap::new();
     for _ in 0..ROUNDS {
@@ -63,9 +63,9 @@ pub(crate) async fn versions_delete(
             // The app changed while functions were loaded, so the delete would make other functions
             // live.
             Err(CatalogError::Refused(refusal)) if refusal.code == Code::HeadMoved => {}
-            done => return Ok(Json(done?)),
+            done => return Ok(Json(state.apply(done?).await)),
         }
     }
-    let message = format!("App `{app}` changed again and again while functions were loaded for the delete.");
-    Err(Refusal::new(Code::HeadMoved, message).hint("nothing was deleted; try again later").into())
+    let message = format!("app `{app}` kept changing while functions were loaded for the delete; nothing was deleted");
+    Err(Refusal::new(Code::HeadMoved, message).next(Next::Wait).into())
 }

@@ -19,10 +19,7 @@ pub(crate) async fn versions_describe(
     let app = caller.on(&app)?;
     let body = sent.read().await?;
     let selector = selector.parse().map_err(Refusal::from)?;
-    Ok(Json(
-        state
-            .catalog
-            .version_describe(&app, caller.name(), unit_key(&kind, &name)?, selector, body.description)
-            .await?,
-    ))
+    let key = unit_key(&kind, &name)?;
+    let described = state.catalog.version_describe(&app, caller.name(), key, selector, body.description).await?;
+    Ok(Json(state.apply(described).await))
 }

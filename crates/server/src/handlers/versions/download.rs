@@ -36,8 +36,8 @@ pub(crate) async fn versions_download(
         Some("source") => &["source"],
         Some("deployment") => &["deployment"],
         Some(other) => {
-            return Err(Refusal::new(Code::InvalidRequest, format!("There is no part `{other}`."))
-                .hint("ask for `source` or `deployment`")
+            return Err(Refusal::new(Code::InvalidRequest, format!("unknown part `{other}`"))
+                .correct("ask for `source` or `deployment`")
                 .into());
         }
         None => &["deployment", "source", "tree"],
@@ -47,9 +47,9 @@ pub(crate) async fn versions_download(
         Some(digest) => archive::zip_response(&state.content, digest, &name).await,
         None => Err(Refusal::new(
             Code::BlobNotFound,
-            format!("Version {} of {kind} `{name}` has no such files.", version.number),
+            format!("version {} of {kind} `{name}` has no such files", version.number),
         )
-        .hint("ask for the other part, or leave `part` out")
+        .correct("ask for the other part, or leave `part` out")
         .into()),
     }
 }

@@ -24,6 +24,6 @@ pub(crate) async fn webhooks_create(
     let mut new = sent.read().await?;
     check_text("description", &new.description)?;
     let secret = new.secret.take().map(|secret| sealed(&state, &secret)).transpose()?;
-    let webhook = state.catalog.webhook_create(&app, caller.name(), new, secret).await?;
+    let webhook = state.apply(state.catalog.webhook_create(&app, caller.name(), new, secret).await?).await;
     Ok(Json(with_url(webhook, &headers)))
 }

@@ -13,6 +13,6 @@ pub(crate) async fn webhooks_delete(
     Path((app, webhook)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
     let app = caller.on(&app)?;
-    state.catalog.webhook_delete(&app, caller.name(), webhook).await?;
+    state.apply(state.catalog.webhook_delete(&app, caller.name(), webhook).await?).await;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -10,7 +10,7 @@ pub(crate) mod update;
 
 use axum::http::HeaderMap;
 use milepost_model::webhook::Webhook;
-use milepost_model::{Code, OsIds, Refusal};
+use milepost_model::{Code, Next, OsIds, Refusal};
 
 use crate::error::ApiResult;
 use crate::serving::urls::reached_host;
@@ -33,13 +33,11 @@ fn with_url(mut webhook: Webhook, headers: &HeaderMap) -> Webhook {
 /// Seals the secret with the server's key. It is never shown again.
 fn sealed(state: &State, secret: &str) -> ApiResult<Vec<u8>> {
     if !(SHORTEST..=LONGEST).contains(&secret.len()) {
-        let message = format!("The secret of a webhook has {SHORTEST} to {LONGEST} bytes.");
-        return Err(Refusal::new(Code::InvalidRequest, message)
-            .hint("make one with `openssl rand -hex 32`, or let `milepost webhook create --signed` make it")
-            .into());
+        let message = format!("the secret of a webhook must have {SHORTEST} to {LONGEST} bytes");
+        return Err(Refusal::new(Code::InvalidRequest, message).next(Next::CreateSignedWebhook).into());
     }
     let sealed = state.keyring.seal(secret, &OsIds);
     let sealed =
-        sealed.ok_or_else(|| Refusal::new(Code::Internal, "The secret could not be sealed.").hint("try again"))?;
+        sealed.ok_or_else(|| Refusal::new(Code::Internal, "the secret could not be sealed").next(Next::Retry))?;
     Ok(sealed)
 }

@@ -27,6 +27,7 @@ pub(crate) async fn webhooks_update(
         Some(secret) if secret.is_empty() => SecretChange::Remove,
         Some(secret) => SecretChange::Set(sealed(&state, &secret)?),
     };
-    let webhook = state.catalog.webhook_update(&app, caller.name(), webhook, change, secret).await?;
+    let changed = state.catalog.webhook_update(&app, caller.name(), webhook, change, secret).await?;
+    let webhook = state.apply(changed).await;
     Ok(Json(with_url(webhook, &headers)))
 }

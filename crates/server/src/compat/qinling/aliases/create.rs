@@ -4,7 +4,6 @@ use milepost_model::{AliasName, Refusal};
 use serde_json::{Map, Value};
 
 use super::show;
-use crate::compat::qinling::changed;
 use crate::compat::qinling::fault::{Fault, V1Result};
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::targets::{self, Names};
@@ -26,7 +25,6 @@ pub(crate) async fn create(
     let target = targets::of_function(&state, &project, &function, version).await?;
     let description = fields.short_text("description")?.unwrap_or_default();
     let target = (target.function, target.selector);
-    let made = state.catalog.v1_alias_create(app, project.actor(), name, target, description).await?;
-    changed(&state, app).await;
+    let made = state.apply(state.catalog.v1_alias_create(app, project.actor(), name, target, description).await?).await;
     Ok((StatusCode::CREATED, Json(show(app, &Names::of_one(&state, app, &made.function).await?, &made))))
 }

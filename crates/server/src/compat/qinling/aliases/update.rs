@@ -2,7 +2,6 @@ use axum::Json;
 use serde_json::{Map, Value};
 
 use super::{find, show};
-use crate::compat::qinling::changed;
 use crate::compat::qinling::fault::{Fault, V1Result};
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
@@ -34,6 +33,5 @@ pub(crate) async fn update(
         None
     };
     let moved = state.catalog.v1_alias_update(app, project.actor(), alias.name, target, description).await?;
-    changed(&state, app).await;
-    Ok(Json(show(app, &names, &moved)))
+    Ok(Json(show(app, &names, &state.apply(moved).await)))
 }

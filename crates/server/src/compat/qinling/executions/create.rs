@@ -5,7 +5,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use milepost_catalog::Accept;
 use milepost_model::execution::{Cause, NewExecution};
-use milepost_model::{AppName, Backoff, Code, Refusal};
+use milepost_model::{AppName, Backoff, Code, Next, Refusal};
 use serde_json::{Map, Value};
 
 use super::show;
@@ -45,8 +45,8 @@ pub(crate) async fn create(
         Accepted::Queued(execution) => *execution,
         Accepted::Ran(id, Over::Ended) => state.catalog.execution_get(app, id).await?,
         Accepted::Ran(id, _) => {
-            let message = format!("The server stops, and execution {id} had not ended.");
-            return Err(Refusal::new(Code::Unavailable, message).hint("run it again").into());
+            let message = format!("the server is stopping, and execution {id} has not ended");
+            return Err(Refusal::new(Code::Unavailable, message).next(Next::Retry).into());
         }
     };
     let names = Names::of_one(&state, app, &execution.function).await?;

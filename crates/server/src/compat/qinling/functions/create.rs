@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use super::{ENTRY, check_source, code, environment, limits, most_instances, read_code, read_md5, shown, variables};
 use crate::compat::qinling::fault::{Fault, V1Result};
 use crate::compat::qinling::form::Form;
+use crate::compat::qinling::names;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::unread::Unread;
-use crate::compat::qinling::{changed, names};
 use crate::state::Shared;
 
 const MEMORY: u64 = 33_554_432;
@@ -82,6 +82,5 @@ pub(crate) async fn create(
         Ok(V1Change { runtime: Some(runtime.id.clone()), ..V1Change::new(change, key, facts) })
     })
     .await?;
-    changed(&state, app).await;
     Ok((StatusCode::CREATED, Json(shown(&state, &unit).await?)))
 }

@@ -121,13 +121,14 @@ pub(crate) async fn put(
     make: impl Fn(bool) -> V1Result<V1Change> + Send + Sync,
 ) -> V1Result<V1Unit> {
     let wanted = make(false)?;
-    match state.catalog.v1_change(&project.name, project.actor(), wanted).await {
+    let made = match state.catalog.v1_change(&project.name, project.actor(), wanted).await {
         Err(CatalogError::Refused(refusal)) if refusal.code == Code::UnitExists => {
             let wanted = make(true)?;
-            Ok(state.catalog.v1_change(&project.name, project.actor(), wanted).await?)
+            state.catalog.v1_change(&project.name, project.actor(), wanted).await?
         }
-        other => Ok(other?),
-    }
+        other => other?,
+    };
+    Ok(state.apply(made).await)
 }
 
 /// Parses the JSON of the form field `code`, which must be an object.

@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 use super::{CONVENTION, code, head, limits, most_instances, read_code, read_md5, shown, variables};
 use crate::compat::qinling::fault::{Fault, V1Result};
 use crate::compat::qinling::form::Form;
+use crate::compat::qinling::names;
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::unread::Unread;
-use crate::compat::qinling::{changed, names};
 use crate::state::Shared;
 
 /// Updates the newest version. Published versions do not change.
@@ -84,7 +84,6 @@ pub(crate) async fn update(
     let change = Change { message: format!("update function {}", unit.name), puts, ..Change::default() };
     let key = UnitKey { kind: UnitKind::Function, name: unit.name };
     let wanted = V1Change { id: Some(unit.id), unless_jobs, ..V1Change::new(change, key, facts) };
-    let unit = state.catalog.v1_change(app, project.actor(), wanted).await?;
-    changed(&state, app).await;
+    let unit = state.apply(state.catalog.v1_change(app, project.actor(), wanted).await?).await;
     Ok(Json(shown(&state, &unit).await?))
 }

@@ -51,7 +51,6 @@ pub(crate) async fn create(
         count,
         input: targets::input(fields.text("function_input")?)?,
     };
-    let job = state.catalog.job_create(app, project.actor(), new).await?;
-    state.executions.wake_scheduler();
+    let job = state.apply(state.catalog.job_create(app, project.actor(), new).await?).await;
     Ok((StatusCode::CREATED, Json(show(app, &Names::of_one(&state, app, &job.function).await?, &job))))
 }

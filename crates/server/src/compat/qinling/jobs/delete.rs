@@ -9,6 +9,6 @@ use crate::state::Shared;
 pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
     let app = project.may()?;
     let job = find_own(&state, &project, &id).await?;
-    state.catalog.job_delete(app, project.actor(), job.id).await?;
+    state.apply(state.catalog.job_delete(app, project.actor(), job.id).await?).await;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -51,12 +51,11 @@ pub(crate) async fn update(
         count: None,
         input: targets::input(fields.text("function_input")?)?,
     };
-    let mut job = state.catalog.job_update(app, project.actor(), job.id, change).await?;
+    let mut job = state.apply(state.catalog.job_update(app, project.actor(), job.id, change).await?).await;
     if let Some(next) = next {
-        state.catalog.v1_job_next(app, project.actor(), job.id.clone(), next).await?;
+        state.apply(state.catalog.v1_job_next(app, project.actor(), job.id.clone(), next).await?).await;
         job = state.catalog.job_get(app, job.id).await?;
     }
-    state.executions.wake_scheduler();
     Ok(Json(show(app, &Names::of_one(&state, app, &job.function).await?, &job)))
 }
 

@@ -10,7 +10,7 @@ use super::{available, not_for_all, show};
 use crate::compat::qinling::fault::{Fault, V1Result};
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::unread::Unread;
-use crate::compat::qinling::{changed, functions, names};
+use crate::compat::qinling::{functions, names};
 use crate::state::Shared;
 
 pub(crate) async fn create(
@@ -55,7 +55,6 @@ pub(crate) async fn create(
         Ok(V1Change::new(change, key, facts.clone()))
     })
     .await?;
-    changed(&state, &project.name).await;
     // The runtime can be used from now on. v1 clients query it again before they do.
     Ok((StatusCode::CREATED, Json(show(&made, &spec, "creating"))))
 }

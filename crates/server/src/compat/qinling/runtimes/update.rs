@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::{available, not_for_all, show, spec_of};
 use crate::compat::qinling::fault::V1Result;
+use crate::compat::qinling::names;
 use crate::compat::qinling::names::Path;
 use crate::compat::qinling::project::Project;
 use crate::compat::qinling::unread::Unread;
-use crate::compat::qinling::{changed, names};
 use crate::state::Shared;
 
 /// The image can only change while the runtime is unused, because functions were made for the
@@ -59,8 +59,7 @@ pub(crate) async fn update(
     let change = Change { message: format!("update runtime {}", unit.name), puts, ..Change::default() };
     let key = UnitKey { kind: UnitKind::Environment, name: unit.name };
     let wanted = V1Change { id: Some(unit.id), defaults, ..V1Change::new(change, key, facts) };
-    let unit = state.catalog.v1_change(&project.name, project.actor(), wanted).await?;
-    changed(&state, &project.name).await;
+    let unit = state.apply(state.catalog.v1_change(&project.name, project.actor(), wanted).await?).await;
     let spec = spec_of(&state, &unit).await?;
     Ok(Json(show(&unit, &spec, "available")))
 }

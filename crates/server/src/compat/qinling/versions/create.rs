@@ -4,7 +4,6 @@ use milepost_model::UnitKind;
 use serde_json::{Map, Value};
 
 use super::show;
-use crate::compat::qinling::changed;
 use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::names::{self, Path};
 use crate::compat::qinling::project::Project;
@@ -23,6 +22,5 @@ pub(crate) async fn create(
     let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
     let description = fields.short_text("description")?.unwrap_or_default();
     let made = state.catalog.v1_publish(app, project.actor(), unit.name.clone(), description).await?;
-    changed(&state, app).await;
-    Ok((StatusCode::CREATED, Json(show(&unit, &made))))
+    Ok((StatusCode::CREATED, Json(show(&unit, &state.apply(made).await))))
 }

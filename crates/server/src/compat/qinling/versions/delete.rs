@@ -2,7 +2,6 @@ use axum::http::StatusCode;
 use milepost_model::UnitKind;
 
 use super::find;
-use crate::compat::qinling::changed;
 use crate::compat::qinling::fault::V1Result;
 use crate::compat::qinling::names::{self, Path};
 use crate::compat::qinling::project::Project;
@@ -17,8 +16,7 @@ pub(crate) async fn delete(
     let unit = names::own_unit(&state, &project, UnitKind::Function, &id).await?;
     let found = find(&state, &unit, &version).await?;
     let number = found.number.to_string();
-    state.catalog.v1_version_delete(app, project.actor(), unit.name.clone(), number).await?;
+    state.apply(state.catalog.v1_version_delete(app, project.actor(), unit.name.clone(), number).await?).await;
     state.plane.runtime.let_go(app, &unit.name, found.version, usize::MAX, 0);
-    changed(&state, app).await;
     Ok(StatusCode::NO_CONTENT)
 }

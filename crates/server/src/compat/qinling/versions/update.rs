@@ -22,7 +22,8 @@ pub(crate) async fn update(
     let mut found = find(&state, &unit, &version).await?;
     if let Some(description) = fields.short_text("description")? {
         let number = found.number.to_string();
-        found = state.catalog.v1_describe(app, project.actor(), unit.name.clone(), number, description).await?;
+        let described = state.catalog.v1_describe(app, project.actor(), unit.name.clone(), number, description).await?;
+        found = state.apply(described).await;
     }
     Ok(Json(show(&unit, &found)))
 }

@@ -21,7 +21,7 @@ pub(crate) async fn create(
     let target = targets::read(&state, &project, &fields).await?;
     let description = fields.short_text("description")?.unwrap_or_default();
     let new = NewWebhook { function: target.function, version: target.selector, description, secret: None };
-    let webhook = state.catalog.webhook_create(app, project.actor(), new, None).await?;
+    let webhook = state.apply(state.catalog.webhook_create(app, project.actor(), new, None).await?).await;
     Ok((
         StatusCode::CREATED,
         Json(show(app, &Names::of_one(&state, app, &webhook.function).await?, &webhook, &headers)),

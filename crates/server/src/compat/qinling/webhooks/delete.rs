@@ -9,6 +9,6 @@ use crate::state::Shared;
 pub(crate) async fn delete(project: Project, state: Shared, Path(id): Path<String>) -> V1Result<StatusCode> {
     let app = project.may()?;
     let webhook = find_own(&state, &project, &id).await?;
-    state.catalog.webhook_delete(app, project.actor(), webhook.id).await?;
+    state.apply(state.catalog.webhook_delete(app, project.actor(), webhook.id).await?).await;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -43,5 +43,5 @@ pub(crate) async fn update(
     }
     let change = WebhookChange { function, version, description, secret: None };
     let changed = state.catalog.webhook_update(app, project.actor(), webhook.id, change, SecretChange::Keep).await?;
-    Ok(Json(show(app, &names, &changed, &headers)))
+    Ok(Json(show(app, &names, &state.apply(changed).await, &headers)))
 }
