@@ -38,7 +38,7 @@ pub enum BlobError {
     PackCut { pack: PackName, end: u64, needed: u64 },
 
     /// Nothing of the pack was kept.
-    #[error("the disk is almost full: {} MiB are free", .free >> 20)]
+    #[error("the disk has too little room: {} MiB are free", .free >> 20)]
     NoRoom { free: u64 },
 
     /// The disk or S3 refused or did not respond. Retrying may help.

@@ -95,7 +95,7 @@ pub enum Class {
     /// Too many requests, or too many at once; the client may retry later.
     TooMany,
     Unavailable,
-    /// The server's disk is almost full.
+    /// The server's disk has too little room.
     NoDiskSpace,
     Internal,
     /// A function failed to respond properly.

@@ -48,13 +48,13 @@ impl From<CatalogError> for ApiError {
 impl From<BlobError> for ApiError {
     fn from(error: BlobError) -> Self {
         if let BlobError::NoRoom { free } = error {
-            tracing::error!(free, "an upload was refused, because the disk is almost full");
+            tracing::error!(free, "an upload was refused, because the disk has too little room");
             return Self(
                 Refusal::new(
                     Code::NoDiskSpace,
-                    format!("the server's disk is almost full: {} MiB are free", free >> 20),
+                    format!("the server's disk has too little room for this: {} MiB are free", free >> 20),
                 )
-                .hint("nothing was stored; free some space on the server, and send it again"),
+                .hint("free some space on the server, and send it again"),
             );
         }
         if !error.is_senders() {

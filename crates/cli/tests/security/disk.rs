@@ -55,7 +55,7 @@ fn an_upload_cannot_fill_the_disk() {
     let refused = world.run("static add large --path /large -o json");
     assert_eq!(refused.status, Some(1), "{}", refused.snapshot());
     assert!(refused.stderr.contains("no_disk_space"), "{}", refused.stderr);
-    assert!(refused.stderr.contains("disk is almost full"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("too little room"), "{}", refused.stderr);
     assert!(!world.server.stderr().contains("No space left"), "{}", world.server.stderr());
     // What it had sent is gone.
     world.env.write_file("small/page.html", "another");
