@@ -5,7 +5,7 @@ use milepost_declared::manifest::{self, FILE_NAME};
 use milepost_model::AppName;
 
 use crate::failure::{Failure, Result};
-use crate::folders::write_told;
+use crate::folders::write_reported;
 use crate::output::Ui;
 
 const PROGRAM: &str = "def main(request):\n    return \"hello, world\\n\"\n";
@@ -29,17 +29,17 @@ pub fn run(ui: &Ui, args: &InitArgs, app: Option<&AppName>) -> Result<()> {
             .hint(format!("deploy it with `milepost up {}`", args.dir.display())));
     }
     if manifest::starter(&args.dir).is_none() {
-        write_told(ui, &args.dir.join("main.py"), PROGRAM)?;
+        write_reported(ui, &args.dir.join("main.py"), PROGRAM)?;
     }
     let starter = manifest::starter(&args.dir).ok_or_else(|| Failure::new("found no program or page to deploy"))?;
     for (name, text) in &starter.files {
-        write_told(ui, &args.dir.join(name), text)?;
+        write_reported(ui, &args.dir.join(name), text)?;
     }
     let manifest = match (app, starter.manifest.split_once('\n')) {
         (Some(app), Some((_, rest))) => format!("app: {app}\n{rest}"),
         _ => starter.manifest,
     };
-    write_told(ui, &args.dir.join(FILE_NAME), &manifest)?;
+    write_reported(ui, &args.dir.join(FILE_NAME), &manifest)?;
     for note in &starter.notes {
         ui.say(note);
     }

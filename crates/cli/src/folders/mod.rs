@@ -24,7 +24,7 @@ use crate::failure::Result;
 pub use interrupt::stoppable;
 pub use phrase::{advice, app_option, hint, mistakes, not_publishable};
 pub use progress::{bytes_bar, spinner};
-pub use send::{send, write_told};
+pub use send::{send, write_reported};
 
 pub struct Terminal<'a> {
     context: &'a Context<'a>,

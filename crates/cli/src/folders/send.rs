@@ -25,7 +25,7 @@ pub async fn send(context: &Context<'_>, change: Change, sources: Vec<Arc<Source
 }
 
 /// Writes a new file, and prints its path.
-pub fn write_told(ui: &Ui, path: &Path, text: &str) -> Result<()> {
+pub fn write_reported(ui: &Ui, path: &Path, text: &str) -> Result<()> {
     write::write_new(path, text)?;
     ui.say(&format!("Wrote {}", path.display()));
     Ok(())

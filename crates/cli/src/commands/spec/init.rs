@@ -4,7 +4,7 @@ use clap::Args;
 use milepost_declared::manifest::app_name;
 
 use crate::failure::{Failure, Result};
-use crate::folders::write_told;
+use crate::folders::write_reported;
 use crate::output::Ui;
 use crate::test_hooks;
 
@@ -64,9 +64,9 @@ pub fn run(ui: &Ui, args: &InitArgs) -> Result<()> {
     );
     let readme = folder.join("README.md");
     if !readme.exists() {
-        write_told(ui, &readme, README)?;
+        write_reported(ui, &readme, README)?;
     }
-    write_told(ui, &config, &text)?;
+    write_reported(ui, &config, &text)?;
     ui.say("Add specs to this folder, and apply them with `milepost spec version apply`.");
     Ok(())
 }
