@@ -32,6 +32,13 @@ pub fn function(put: &FunctionPut) -> Vec<SpecError> {
     parts.iter().filter_map(resolved).collect()
 }
 
+/// The spec that the server makes of a valid function.
+#[cfg(test)]
+pub fn spec_of(put: &FunctionPut) -> milepost_model::spec::FunctionSpec {
+    let pin = Pin { name: UnitName::config(), number: None, digest: Digest::of(b"") };
+    put.resolve(None, pin.clone(), pin).expect("a valid function")
+}
+
 /// Whether an environment variable can have this name.
 pub fn variable(name: &str) -> Option<SpecError> {
     let variables = [(name.to_owned(), Some(String::new()))].into();

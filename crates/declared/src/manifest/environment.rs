@@ -7,9 +7,9 @@ use milepost_model::spec::{EnvironmentSpec, Runtime};
 use milepost_model::unit_put::UnitPut;
 
 use super::super::yaml::{Content, Fields, Key, Node, text};
-use super::{Found, called};
+use super::{Found, called, keys};
 
-pub(super) const KEYS: [&str; 4] = ["runtime", "interpreter", "builder", "vars"];
+pub(super) const KEYS: [&str; keys::ENVIRONMENT_KEYS.len()] = keys::names(&keys::ENVIRONMENT_KEYS);
 const RUNTIMES: &str = "the runtimes are `python`, `node` and `binary`";
 
 impl Found<'_> {

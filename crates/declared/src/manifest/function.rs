@@ -8,28 +8,11 @@ use milepost_model::{Selector, UnitKind, UnitName};
 use super::super::yaml::{Fields, Key, Node, text};
 use super::super::{TreeSlot, checks};
 use super::package::environment_hint;
-use super::{Found, called};
+use super::{Found, called, keys};
 use crate::values::{parse_duration_ms, parse_memory, parse_permission};
 
-pub(super) const KEYS: [&str; 16] = [
-    "env",
-    "src",
-    "package",
-    "entrypoint",
-    "include",
-    "exclude",
-    "build",
-    "vars",
-    "secrets",
-    "configmaps",
-    "permission",
-    "memory",
-    "cpu",
-    "timeout",
-    "scale",
-    "description",
-];
-const SCALE_KEYS: [&str; 4] = ["min", "max", "concurrency", "idle"];
+pub(super) const KEYS: [&str; keys::FUNCTION_KEYS.len()] = keys::names(&keys::FUNCTION_KEYS);
+const SCALE_KEYS: [&str; keys::SCALE_KEYS.len()] = keys::names(&keys::SCALE_KEYS);
 
 impl Found<'_> {
     pub(super) fn function(&mut self, key: &Key, node: Node) {

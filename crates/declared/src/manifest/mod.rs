@@ -7,6 +7,7 @@
 mod advice;
 mod environment;
 mod function;
+pub mod keys;
 mod package;
 mod recognise;
 mod static_item;
@@ -34,19 +35,13 @@ pub use version::version_of;
 
 pub const FILE_NAME: &str = "milepost.yaml";
 
-const KEYS: [&str; 11] = [
-    "app",
-    "deployment",
-    "version",
-    "environments",
-    "packages",
-    "functions",
-    "secrets",
-    "config",
-    "static",
-    "routes",
-    "timers",
-];
+/// The JSON schema that `milepost init` writes beside the manifest, for editors. Nothing below
+/// `.milepost` is sent to the server.
+pub const SCHEMA_PATH: &str = ".milepost/milepost.schema.json";
+
+const KEYS: [&str; keys::MANIFEST_KEYS.len()] = keys::names(&keys::MANIFEST_KEYS);
+
+const DEPLOYMENT_KEYS: [&str; keys::DEPLOYMENT_KEYS.len()] = keys::names(&keys::DEPLOYMENT_KEYS);
 
 const SECRETS_HINT: &str =
     "list only their names, like `secrets: [API_KEY]`; set a value with `milepost secret set API_KEY`";
@@ -317,7 +312,7 @@ fn deployment(fields: &mut Fields<'_>) -> Option<Deployment> {
     let line = node.line;
     let (id, name) = match node.content {
         Content::Map(_) => {
-            let mut inner = Fields::read(sink, node, line, "`deployment`", &["name", "uid"]);
+            let mut inner = Fields::read(sink, node, line, "`deployment`", &DEPLOYMENT_KEYS);
             let id = inner.need("uid", "add a `uid` to identify this folder; it may be any string");
             let name = inner.text("name");
             let id = id.map(|(id, _)| id);

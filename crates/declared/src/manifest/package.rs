@@ -6,9 +6,9 @@ use milepost_model::{Selector, UnitKind, UnitName};
 use super::super::files::{Patterns, check, check_alone};
 use super::super::yaml::{Fields, Key, Node, meant};
 use super::super::{FileSet, Selection, TreeSlot};
-use super::{Found, called};
+use super::{Found, called, keys};
 
-pub(super) const KEYS: [&str; 6] = ["env", "src", "include", "exclude", "build", "deploy"];
+pub(super) const KEYS: [&str; keys::PACKAGE_KEYS.len()] = keys::names(&keys::PACKAGE_KEYS);
 
 impl Found<'_> {
     pub(super) fn package(&mut self, key: &Key, node: Node) {

@@ -9,9 +9,9 @@ use crate::values::parse_duration_ms;
 use super::super::files::{Patterns, check_alone};
 use super::super::yaml::{Content, Fields, Key, Node};
 use super::super::{FileSet, Selection, TreeSlot, checks};
-use super::Found;
+use super::{Found, keys};
 
-const KEYS: [&str; 9] = ["src", "path", "include", "exclude", "index", "fallback", "error", "clean", "expires"];
+const KEYS: [&str; keys::STATIC_KEYS.len()] = keys::names(&keys::STATIC_KEYS);
 pub(super) const FORM: &str = "write `- src: public` with `path: /` under it";
 
 impl Found<'_> {

@@ -5,8 +5,9 @@ use std::fs;
 use milepost_model::unit_put::UnitPut;
 use serde_json::json;
 
-use super::super::testing::{Folder, claims, function, keys, package};
+use super::super::testing::{Folder, claims, function, keys as keys_of, package};
 use super::super::{FileSet, Problem, Selection, TreeSlot};
+use super::keys::tests::check_schema;
 use super::*;
 
 /// A folder with `hello/hello.py`, `hello/README.md` and `public/index.html` in it.
@@ -19,10 +20,17 @@ fn location() -> (Folder, Location) {
     (folder, location)
 }
 
-fn parse(text: &str) -> Result<Declared> {
+/// Also validates the manifest against the JSON schema.
+pub fn parse(text: &str) -> Result<Declared> {
     let (_folder, location) = location();
     let (declared, errors) = look_at_text(text, location);
+    check_schema(text, &errors);
     if errors.is_empty() { Ok(declared) } else { Err(Error::Mistakes { errors, warnings: Vec::new() }) }
+}
+
+pub fn mistakes_of(text: &str) -> Vec<Problem> {
+    let (_folder, location) = location();
+    look_at_text(text, location).1
 }
 
 /// Checks the mistakes, each as `line: message | hint`.
@@ -31,6 +39,7 @@ fn refused_all(text: &str, expected: &[&str]) {
     let (folder, location) = location();
     let (_, errors) = look_at_text(text, location);
     assert!(!errors.is_empty(), "a manifest that is wrong:\n{text}");
+    check_schema(text, &errors);
     let folder = folder.path().display().to_string();
     let tidy = |problem: &Problem| {
         let hint = problem.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
@@ -88,7 +97,7 @@ fn reads_the_manifest_of_the_design() {
     assert_eq!(config.document, Some(json!({"greeting": "hi", "deep": {"list": [1, 2.5, null, "x"]}})));
     assert_eq!(claims(&manifest), ["secret DATABASE_URL"]);
     assert_eq!(
-        keys(&manifest),
+        keys_of(&manifest),
         [
             "config",
             "package hello-pkg",
@@ -468,6 +477,7 @@ fn suggests_a_manifest_for_known_content() {
         let location = Location { file: PathBuf::from(FILE_NAME), folder: shop.clone() };
         let (manifest, errors) = look_at_text(&text, location);
         assert_eq!(errors, []);
+        check_schema(&text, &[]);
         assert_eq!(manifest.app.map(|app| app.to_string()).as_deref(), Some("my-shop"));
     }
 }
@@ -476,6 +486,6 @@ fn suggests_a_manifest_for_known_content() {
 fn reads_the_examples() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let declared = read_manifest(&examples.join("hello")).expect("a good one");
-    let keys = keys(&declared);
+    let keys = keys_of(&declared);
     assert!(keys.contains(&"function greet".to_owned()), "{keys:?}");
 }

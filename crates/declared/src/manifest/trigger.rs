@@ -8,15 +8,14 @@ use milepost_model::{Selector, UnitKind, suggest};
 use super::super::target::selector;
 use super::super::yaml::{Content, Fields, Key, Node, meant, text};
 use super::super::{Pointer, checks};
-use super::{Found, called};
+use super::{Found, called, keys};
 
-const ROUTE_KEYS: [&str; 9] = ["function", "alias", "version", "prefix", "strip", "fission", "host", "methods", "name"];
+const ROUTE_KEYS: [&str; keys::ROUTE_KEYS.len()] = keys::names(&keys::ROUTE_KEYS);
 /// Keys of a route that is written as a map with `path` and `method`.
-const WHOLE_ROUTE_KEYS: [&str; 11] =
-    ["path", "method", "function", "alias", "version", "prefix", "strip", "fission", "host", "methods", "name"];
+const WHOLE_ROUTE_KEYS: [&str; keys::WHOLE_ROUTE_KEYS.len()] = keys::names(&keys::WHOLE_ROUTE_KEYS);
 /// Keys that identify this form.
 const WHOLE_ROUTE_MARKS: [&str; 4] = ["path", "method", "methods", "function"];
-pub(super) const TIMER_KEYS: [&str; 5] = ["cron", "zone", "function", "alias", "version"];
+pub(super) const TIMER_KEYS: [&str; keys::TIMER_KEYS.len()] = keys::names(&keys::TIMER_KEYS);
 const ROUTE_FORM: &str = "write `- GET /hello: hello`, or `- { path: /hello, method: GET, function: hello }`";
 
 /// A route without its target.
