@@ -12,7 +12,13 @@ const EXAMPLES: &[(&str, Examples)] = &[
             ("milepost up --watch", "Deploy again when a file is saved"),
         ],
     ),
-    ("milepost init", &[("milepost init shop", "Write shop/milepost.yaml")]),
+    (
+        "milepost init",
+        &[
+            ("milepost init shop", "Write shop/milepost.yaml"),
+            ("milepost init --schema", "Make editors check the milepost.yaml in this folder"),
+        ],
+    ),
     (
         "milepost deploy",
         &[

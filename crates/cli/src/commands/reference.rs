@@ -1,5 +1,7 @@
 //! Generates `docs/reference`: the command line from its help, the API from its OpenAPI document,
-//! and the error codes from `Code::ALL`.
+//! the error codes from `Code::ALL`, and the manifest from the keys that its reader knows.
+
+mod manifest;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -23,7 +25,14 @@ pub struct ReferenceArgs {
 pub fn run(ui: &Ui, args: &ReferenceArgs) -> Result<()> {
     let openapi =
         serde_json::to_string_pretty(&milepost_server::openapi()).map_err(|error| Failure::new(error.to_string()))?;
-    for (name, text) in [("cli.md", command_line()), ("errors.md", errors()), ("openapi.json", openapi + "\n")] {
+    let schema = milepost_declared::manifest::keys::schema::schema();
+    for (name, text) in [
+        ("cli.md", command_line()),
+        ("errors.md", errors()),
+        ("openapi.json", openapi + "\n"),
+        ("manifest.md", manifest::page()),
+        ("milepost.schema.json", format!("{schema:#}\n")),
+    ] {
         write(&args.folder.join(name), &text, args.check)?;
     }
     ui.say(if args.check { "The reference is up to date." } else { "The reference is written." });

@@ -53,7 +53,7 @@ pub fn deploy(story: &mut Story) {
 
 pub fn manifest_mistakes(story: &mut Story) {
     shop(story);
-    story.note("Every mistake is told with its line, before anything is sent.");
+    story.note("Every mistake is reported with its line, before anything is sent.");
     story.file("shop/milepost.yaml", &MANIFEST.replace("entrypoint", "entrypont"));
     story.run("deploy shop");
     story.file("shop/milepost.yaml", &MANIFEST.replace("src: hello/", "src: helo/"));

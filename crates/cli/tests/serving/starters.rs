@@ -1,4 +1,5 @@
-//! What `init` writes for a folder deploys and answers. The frameworks are stand-ins of the same shape, from a folder of wheels.
+//! The manifests that `init` writes deploy and serve. The frameworks are small stand-ins, installed
+//! from a folder of wheels.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -52,7 +53,7 @@ def get_wsgi_application():
     return application
 "#;
 
-/// A server whose builds find these packages and no others.
+/// A server whose builds find only these packages.
 fn served(wheels: &[(&str, &str, &str)], files: &[(&str, &str)]) -> (Stage, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -96,7 +97,7 @@ fn wheel(name: &str, module: &str, text: &str) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// What the folder answers after `init` and `deploy`.
+/// The responses after `init` and `deploy`.
 async fn answers(stage: &Stage, paths: &[&str]) -> Vec<Answer> {
     stage.world.ok("init site");
     stage.world.ok("deploy site");
@@ -175,7 +176,7 @@ async fn an_express_application_is_recognised() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fastify_application_is_recognised() {
-    // What a Fastify instance has that the worker calls: `ready` and `routing`.
+    // The parts of a Fastify instance that the worker calls: `ready` and `routing`.
     let fastify = "module.exports = () => {\n  const rules = {}\n  return {\n    get: (path, rule) => { rules[path] = rule },\n    \
                    ready: async () => {},\n    listen: async () => { throw new Error('the port is taken') },\n    routing: (req, res) => { \
                    const rule = rules[req.url]; res.statusCode = rule ? 200 : 404; res.end(rule ? rule() : 'nothing here') },\n    server: {},\n  \
@@ -200,7 +201,7 @@ async fn a_vite_project_and_plain_folders_are_recognised() {
     let (stage, _wheels) = served(&[], &files);
     let said = stage.world.run("init site");
     assert!(said.stderr.contains("npm run build") && said.succeeded(), "{}", said.stderr);
-    // As `npm run build` does.
+    // The output of `npm run build`.
     stage.world.env.write_file("site/dist/index.html", "built");
     stage.world.env.write_file("site/dist/assets/a.js", "script");
     stage.world.ok("deploy site");
@@ -269,8 +270,33 @@ fn init_takes_the_name_of_the_app_from_its_option() {
     let env = CliEnv::new();
     env.run(&["init", "page", "--app", "shop"]).success();
     let manifest = std::fs::read_to_string(env.work_dir().join("page/milepost.yaml")).unwrap();
-    assert!(manifest.starts_with("app: shop\nfunctions:\n"), "{manifest}");
+    assert!(manifest.contains("\napp: shop\nfunctions:\n"), "{manifest}");
     let refused = env.run(&["init", "other", "--app", "Shop!"]);
     assert_eq!(refused.status, Some(2), "{}", refused.snapshot());
     assert!(!env.work_dir().join("other").exists(), "a refused name leaves nothing");
+}
+
+#[test]
+fn init_writes_the_schema_that_the_manifest_names() {
+    const LINE: &str = "# yaml-language-server: $schema=.milepost/milepost.schema.json";
+    let env = CliEnv::new();
+    env.run(&["init", "page"]).success();
+    let folder = env.work_dir().join("page");
+    let manifest = std::fs::read_to_string(folder.join("milepost.yaml")).unwrap();
+    let schema = folder.join(LINE.split_once('=').unwrap().1);
+    assert_eq!(manifest.lines().next(), Some(LINE));
+    let reference = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/milepost.schema.json");
+    let generated = std::fs::read_to_string(reference).unwrap();
+    assert_eq!(std::fs::read_to_string(&schema).unwrap(), generated);
+    // An older schema is replaced, and the manifest stays as it is.
+    std::fs::write(&schema, "{}").unwrap();
+    let again = env.run(&["init", "page", "--schema"]);
+    assert_eq!((again.status, again.stderr.contains("Put this line")), (Some(0), false), "{}", again.snapshot());
+    assert_eq!(std::fs::read_to_string(&schema).unwrap(), generated);
+    assert_eq!(std::fs::read_to_string(folder.join("milepost.yaml")).unwrap(), manifest);
+    // A manifest without the line is not changed either.
+    env.write_file("old/milepost.yaml", "app: old\n");
+    let old = env.run(&["init", "old", "--schema"]);
+    assert!(old.stderr.contains(LINE), "{}", old.snapshot());
+    assert!(env.work_dir().join("old/.milepost/milepost.schema.json").is_file());
 }
