@@ -59,7 +59,7 @@ fn a_key_with_a_password_asks_for_it() {
     author.world.env.set("MILEPOST_KEY_PASSWORD", "guessed");
     author.manifest("1.1.0", "two");
     author.deploy();
-    assert!(author.refused("publish").contains("the password does not open the key"));
+    assert!(author.refused("publish").contains("wrong password for the key"));
     author.world.env.unset("MILEPOST_KEY_PASSWORD");
     assert!(author.refused("publish").contains("has a password"));
 }

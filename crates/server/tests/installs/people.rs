@@ -131,7 +131,7 @@ async fn failed_first_install_has_a_usable_hint() {
     let stage = Stage::new().await;
     let new = following("ftp://example.com/shop", InstallSettings::default());
     let problem = refused(stage.client.install_create(&new).await, "channel_refused");
-    assert_eq!(problem.detail, "`ftp://…` is no place for a channel.");
+    assert_eq!(problem.detail, "`ftp://…` cannot be a channel.");
     assert!(problem.hint.unwrap().contains("write `https://…`"));
 }
 
@@ -211,7 +211,7 @@ async fn unhealthy_first_version_is_reported() {
     stage.poll().await;
     let install = stage.status().await;
     assert_eq!((install.last_check.unwrap().kind.as_str(), install.live), ("current", Some(semver("1.0.0"))));
-    assert_eq!(install.last_failure.unwrap().version, semver("1.0.0"), "it is still told");
+    assert_eq!(install.last_failure.unwrap().version, semver("1.0.0"), "it is still shown");
 }
 
 #[tokio::test]
