@@ -38,7 +38,7 @@ fn a_key_is_made_once_and_then_used_by_itself() {
 }
 
 #[test]
-fn a_channel_that_was_not_signed_is_signed_only_when_told_to() {
+fn an_unsigned_channel_is_signed_only_on_request() {
     let author = Author::new();
     author.ok("publish");
     let public = text(&author.json("channel key")["publicKey"]);

@@ -28,6 +28,6 @@ pub(crate) async fn publications_create(
         let message = "The place of the channel, or the app version, is not one that could be shown.";
         return Err(Refusal::new(Code::InvalidRequest, message).hint("send the address of the channel").into());
     }
-    state.catalog.publication_told(&app, caller.name(), told).await?;
+    state.catalog.record_publication(&app, caller.name(), told).await?;
     Ok(StatusCode::NO_CONTENT)
 }
