@@ -78,9 +78,7 @@ fn measure(place: &Place, language: &Language<'_>, options: &Options, report: &m
         if milepost::serve_knows(place, WITHOUT_SPARES[0])? {
             servers.push(start("no-spare", &WITHOUT_SPARES)?);
         } else {
-            report.note(format!(
-                "{what}: `milepost serve` cannot be told to keep no spares; the figure without is missing."
-            ));
+            report.note(format!("{what}: `milepost serve` has no option to keep no spares; that figure is missing."));
         }
     }
     let mut runs: [Vec<(f64, f64)>; 3] = Default::default();

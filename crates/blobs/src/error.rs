@@ -20,7 +20,7 @@ pub enum BlobError {
     #[error("not a pack: {0}")]
     Malformed(String),
     /// The sender's stream failed, usually because of a lost connection.
-    #[error("the pack did not arrive whole")]
+    #[error("the pack is incomplete")]
     Interrupted(#[source] Source),
 
     // Invalid requests of the caller.

@@ -15,29 +15,28 @@ pub type ArtifactStream = BoxStream<'static, Result<Bytes, ChannelError>>;
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
     // A retry may help.
-    #[error("`{place}` does not answer ({reason}); check the address and the network")]
+    #[error("could not reach `{place}` ({reason}); check the address and the network")]
     Unreachable { place: String, reason: String },
-    #[error("`{place}` answers with status {status}; try again later, or ask who runs it")]
+    #[error("`{place}` responded with status {status}; try again later, or ask its operator")]
     Status { place: String, status: u16 },
-    #[error("`{place}` ended too early, after {got} bytes; try again")]
+    #[error("the response of `{place}` ended after {got} bytes; try again")]
     Truncated { place: String, got: u64 },
-    #[error("the list `all` of the channel is older than its `latest`: a cache gave an old copy; try again later")]
+    #[error("the file `all` of the channel is older than `latest`, probably from a cache; try again later")]
     Behind,
     #[error(
-        "the channel cannot be read from its storage: {}; check the address, and for `s3://` that what reads it has the credentials \
-        (`AWS_…`)",
+        "could not read the channel from its storage: {}; check the address, and for `s3://` the \
+        credentials (`AWS_…`)",
         causes(.0)
     )]
     Storage(BlobError),
 
     // A retry would fail again until something is changed.
     /// A local file: an artifact or a bundle.
-    #[error(
-        "the file cannot be read or written ({0}); check its path, that it may be used, and that the disk has room"
-    )]
+    #[error("could not read or write the file ({0}); check its path, its permissions and the free disk space")]
     File(#[from] std::io::Error),
     #[error(
-        "`{place}` is not there; check the address, which ends with the channel's name like `/stable`, or ask the author whether it has moved"
+        "`{place}` does not exist; check the address, which ends with the channel's name like `/stable`, or \
+        ask the author whether it has moved"
     )]
     Gone { place: String },
     /// Partly written or altered: not JSON, or not the JSON of a channel.
@@ -46,51 +45,52 @@ pub enum ChannelError {
     #[error("{0}; check the address of the channel")]
     WrongChannel(IndexError),
     /// An entry's time is in the future.
-    #[error("{0}; set the clock of this machine, or tell the author that theirs is wrong")]
+    #[error("{0}; check the clock of this machine, and ask the author to check theirs")]
     ClockSkew(IndexError),
     #[error(
-        "the signature of `{file}` does not fit: the file was altered, or a publish was cut off; nothing of it is used; \
-        ask the author, whose next publish repairs the latter"
+        "the signature of `{file}` is invalid, because the file was altered or a publish was interrupted; \
+        ask the author to publish again"
     )]
     BadSignature { file: String },
     #[error(
-        "`{file}` has no signature, and a key was given; ask the author for a signed channel, or for the right address"
+        "`{file}` has no signature, but the install requires one; ask the author for a signed channel, or \
+        for the right address"
     )]
     MissingSignature { file: String },
     #[error(
-        "`{file}` is signed with key {found}, not with the known key {known}; ask the author whether the key has changed"
+        "`{file}` is signed with key {found}, not with the known key {known}; ask the author whether the \
+        key has changed"
     )]
     OtherKey { file: String, found: String, known: String },
     #[error(
-        "`{file}` has serial {serial}, and {minimum} was already seen: it is an old copy; nothing of it is used; check where it \
-        comes from"
+        "`{file}` has serial {serial}, but serial {minimum} was already seen, so it is an old copy; check \
+        the address of the channel"
     )]
     Replay { file: String, serial: u64, minimum: u64 },
     #[error(
-        "the signature of `{file}` is for {signed}, not for this file of `{package}`, channel `{channel}`; nothing of it is used; \
+        "the signature of `{file}` is for {signed}, not for this file of `{package}`, channel `{channel}`; \
         check the address"
     )]
     SignedForOther { file: String, signed: String, package: PackageName, channel: ChannelName },
-    #[error(
-        "`{from}` redirects to another host, `{to}`, which is not followed; give the address there if you trust it"
-    )]
+    #[error("`{from}` redirects to another host, `{to}`, which is not followed; use the new address if you trust it")]
     Redirect { from: String, to: String },
-    #[error("`{place}` has more than {limit} bytes, which is all that is read; ask the author")]
+    #[error("`{place}` is larger than the limit of {limit} bytes; ask the author")]
     TooLarge { place: String, limit: u64 },
     #[error(
-        "what `{place}` gave is not `{expected}` but `{found}`, so it was cut off or altered; nothing of it is used; ask the author"
+        "the content of `{place}` has digest `{found}` instead of `{expected}`, so it was truncated or \
+        altered and was not used; ask the author"
     )]
     DigestMismatch { place: String, expected: Digest, found: Digest },
-    #[error("`{0}` has no whole digest, so it cannot be fetched; ask the author to publish it again")]
+    #[error("`{0}` has no complete digest, so it cannot be fetched; ask the author to publish it again")]
     NoDigest(SemVer),
-    #[error("the bundle has no artifact of `{0}`; ask for a bundle with it")]
+    #[error("the bundle has no artifact of `{0}`; ask for a bundle that contains it")]
     NotInBundle(SemVer),
     #[error("`{version}` is not in `{channel}`; choose one of its versions")]
     NotPublished { version: SemVer, channel: ChannelName },
     #[error("not a bundle: {0}; make the bundle again")]
     BadBundle(String),
     /// The reason includes what to write instead.
-    #[error("`{place}` is no place for a channel; {reason}")]
+    #[error("`{place}` cannot be a channel; {reason}")]
     Unusable { place: String, reason: String },
     #[error(transparent)]
     Registry(RegistryError),

@@ -42,7 +42,7 @@ pub struct Statement {
 pub enum SignatureError {
     #[error("it is signed with key {0}")]
     OtherKey(String),
-    #[error("it does not fit the file")]
+    #[error("it does not match the file")]
     Wrong,
     #[error("it is not a signature of a channel's file")]
     Unreadable,
@@ -50,23 +50,24 @@ pub enum SignatureError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    #[error("`{0}` is not a public key: give the line that begins with `RW`, or the `.pub` file that has it")]
+    #[error("`{0}` is not a public key; use the line that begins with `RW`, or the `.pub` file")]
     NotPublic(String),
     #[error("`{0}` is not a secret key of Milepost or minisign; give the right file")]
     NotSecret(String),
-    #[error("the key in `{0}` has a password; give it with `MILEPOST_KEY_PASSWORD`, or type it when asked")]
+    #[error("the key in `{0}` has a password; set `MILEPOST_KEY_PASSWORD`, or type it when asked")]
     NeedsPassword(String),
-    #[error("the password does not open the key in `{0}`; try again")]
+    #[error("wrong password for the key in `{0}`; try again")]
     WrongPassword(String),
-    #[error("`{0}` is already there, and a key that is lost cannot be made again; choose another name")]
+    #[error("`{0}` already exists, and a lost key cannot be restored; choose another name")]
     Exists(String),
     #[error(
-        "everybody on this machine can read `{0}`; run `chmod 600` on it, and make a new key if others could have read it"
+        "all users of this machine can read `{0}`; run `chmod 600` on it, and create a new key if others \
+        may have read it"
     )]
     TooOpen(String),
-    #[error("the key file `{path}` cannot be used ({source}); check its path, and that you may read and write there")]
+    #[error("could not use the key file `{path}` ({source}); check its path and permissions")]
     File { path: String, source: std::io::Error },
-    #[error("no key could be made: {0}")]
+    #[error("could not create a key: {0}")]
     Failed(String),
 }
 

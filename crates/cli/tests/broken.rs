@@ -1,6 +1,6 @@
-//! Folders with mistakes in them, and all that is said of them. Each folder of `broken/` is a project: with a `milepost.yaml` it
-//! is deployed, otherwise its `specs` are validated. `expected.txt` is the whole output;
-//! `INSTA_UPDATE=always cargo test -p milepost-cli --test broken` writes it anew.
+//! Folders with mistakes, and the complete output for each. Each folder of `broken/` is a project:
+//! with a `milepost.yaml` it is deployed, otherwise its `specs` are validated. `expected.txt` is
+//! the output; `INSTA_UPDATE=always cargo test -p milepost-cli --test broken` rewrites it.
 #![expect(clippy::expect_used, reason = "test code: a step that fails ends the test")]
 
 use std::fs;
@@ -11,12 +11,12 @@ use milepost_testkit::cli::CliEnv;
 const EXPECTED: &str = "expected.txt";
 
 #[test]
-fn every_mistake_of_a_folder_is_told_at_once() {
+fn all_mistakes_of_a_folder_are_reported_at_once() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken");
     let mut cases: Vec<PathBuf> = fs::read_dir(&root).expect("the cases").flatten().map(|entry| entry.path()).collect();
     cases.sort();
     let update = std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always");
-    // Nobody is asked: what can be seen in the folder is told without a server.
+    // No server runs: mistakes visible in the folder are reported without one.
     let env = CliEnv::new();
     let (mut specs, mut manifests, mut wrong) = (0, 0, Vec::new());
     for case in &cases {
@@ -38,7 +38,7 @@ fn every_mistake_of_a_folder_is_told_at_once() {
             wrong.push(format!("{name}:\n{told}"));
         }
     }
-    assert!(wrong.is_empty(), "{} folders are told otherwise than expected:\n\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} folders have other output than expected:\n\n{}", wrong.len(), wrong.join("\n"));
     assert!(specs >= 30 && manifests >= 8, "{specs} folders of specs and {manifests} manifests");
 }
 

@@ -1,4 +1,4 @@
-//! A server that is killed while it builds leaves nothing that the next start does not remove.
+//! A server killed during a build leaves nothing that the next start does not remove.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]
@@ -49,7 +49,7 @@ fn a_server_killed_during_a_build_leaves_nothing_after_its_restart() {
 
     world.server.kill9();
     assert!(runtime.block_on(events.next()).unwrap().is_err(), "a stream that was cut off is no result");
-    // The end of the connection is the end of the process that had it.
+    // The connection ends with the process that held it.
     let _ = runtime.block_on(held.read(&mut [0]));
     world.server.restart();
     assert_eq!(rooms(&run), 0);
@@ -67,7 +67,7 @@ async fn end<E>(events: &mut (impl Stream<Item = Result<BuildEvent, E>> + Unpin)
     last
 }
 
-/// Folders of builds, of all servers.
+/// Build folders of all servers.
 fn rooms(run: &Path) -> usize {
     let servers = fs::read_dir(run).unwrap().flatten();
     servers.filter_map(|server| fs::read_dir(server.path().join("build")).ok()).map(Iterator::count).sum()

@@ -1,4 +1,5 @@
-//! A deploy that does not load never goes live: the real program, from the command to the next request.
+//! A deploy that does not load never goes live: the whole program, from the command to the next
+//! request.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]
@@ -39,7 +40,7 @@ fn releases(stage: &Stage) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_deploy_that_does_not_load_fails_and_users_keep_what_they_have() {
+async fn a_deploy_that_does_not_load_fails_and_live_stays() {
     let stage = shop(&says("one"));
     let first = stage.deploy();
     let failed = deploy(&stage, "import nothing_of_the_kind\nprint('never')\n");
@@ -51,18 +52,18 @@ async fn a_deploy_that_does_not_load_fails_and_users_keep_what_they_have() {
     let newest = &releases(&stage)[0];
     let state = (&newest["check"]["state"], &newest["latest"], &newest["live"], &newest["state"]);
     assert_eq!(state, (&"failed".into(), &false.into(), &false.into(), &"active".into()), "{newest}");
-    // Nothing changed since, and it is still not what users get.
+    // Deploying the same again does not put it live either.
     let again = stage.world.run("deploy --quiet");
     assert_eq!(again.status, Some(1), "{}", again.snapshot());
     assert!(again.stderr.contains("hello version 2 does not load"), "{}", again.snapshot());
-    // A change of something else does not bring it along.
+    // Neither does an unrelated change.
     let config = stage.world.run("config set a=1");
     assert_eq!(config.status, Some(1), "{}", config.snapshot());
     assert_eq!(body(&stage).await, "one");
     let id = newest["id"].as_str().unwrap();
     let refused = stage.world.run(&format!("release live {id}"));
     assert!(refused.status == Some(1) && refused.stderr.contains("--force"), "{}", refused.snapshot());
-    // Live still follows: the next good one goes live.
+    // Live still follows, so the next good release goes live.
     assert!(deploy(&stage, &says("two")).succeeded());
     assert_eq!(body(&stage).await, "two");
 }
@@ -118,7 +119,7 @@ async fn a_package_that_cannot_be_fetched_does_not_fail_the_check() {
 }
 
 #[tokio::test]
-async fn what_a_call_needs_is_looked_at_also_while_live_is_pinned() {
+async fn a_call_checks_its_needs_while_live_is_pinned() {
     let stage = shop(&says("one"));
     let first = stage.deploy();
     stage.world.ok(&format!("release live {first}"));
@@ -126,7 +127,7 @@ async fn what_a_call_needs_is_looked_at_also_while_live_is_pinned() {
     stage.world.env.write_file("milepost.yaml", &wrong_entry);
     let failed = stage.world.run("deploy");
     assert!(failed.status == Some(1) && failed.stderr.contains("nothing"), "{}", failed.snapshot());
-    // A secret that is not set: the release with it passes, and without another deploy.
+    // The check fails until the secret is set, and then passes without another deploy.
     let with_secret = MANIFEST.replace("main.main }", "main.main, secrets: [TOKEN] }");
     stage.world.env.write_file("milepost.yaml", &with_secret);
     let failed = stage.world.run("deploy");
@@ -197,7 +198,7 @@ async fn a_check_that_a_crash_cut_off_leaves_live_where_it_was_and_is_resumed() 
 }
 
 #[tokio::test]
-async fn a_delete_that_would_bring_back_what_does_not_load_deletes_nothing() {
+async fn a_delete_that_would_restore_a_broken_version_deletes_nothing() {
     let stage = shop(&says("one"));
     stage.deploy();
     assert_eq!(deploy(&stage, "no python at all\n").status, Some(1));
@@ -211,7 +212,7 @@ async fn a_delete_that_would_bring_back_what_does_not_load_deletes_nothing() {
 }
 
 #[test]
-fn what_cannot_run_is_refused_where_it_is_made() {
+fn unsupported_runtimes_are_refused_on_creation() {
     let stage = shop(&says("one"));
     stage.deploy();
     let missing = stage.world.run("environment create old --runtime python --interpreter 2.7");

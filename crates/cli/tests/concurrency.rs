@@ -1,4 +1,4 @@
-//! Many clients changing one app at once, through the API of a real server.
+//! Many clients change one app at once, through the API of a real server.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]
@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 const APP: &str = "default";
 const CLIENTS: usize = 16;
 const CHANGES: usize = 12;
-/// A deadlock is a failure, not a test that hangs.
+/// Makes a deadlock fail instead of hanging the test.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Every client sets its own keys of the one config and makes versions of an environment of its own, each change sent
-/// twice at once under one key, as an impatient client would.
+/// Each client sets its own keys of the shared config and makes versions of its own environment. It
+/// sends each change twice at once under one key, like an impatient client.
 #[test]
 fn changes_of_sixteen_clients_land_once_each_without_gaps() {
     let world = World::on_machine_time();
@@ -30,7 +30,7 @@ fn changes_of_sixteen_clients_land_once_each_without_gaps() {
     let outcomes = runtime.block_on(async {
         let clients = (0..CLIENTS).map(|number| tokio::spawn(work(world.client(), number)));
         let all = futures::future::join_all(clients);
-        let ended = tokio::time::timeout(DEADLINE, all).await.expect("nobody waits for ever");
+        let ended = tokio::time::timeout(DEADLINE, all).await.expect("a deadlock");
         ended.into_iter().flat_map(Result::unwrap).collect::<Vec<_>>()
     });
     let client = world.client();
@@ -85,7 +85,7 @@ async fn check(client: &Client, outcomes: &[ChangeOutcome]) {
         assert_eq!(own, (1..=CHANGES as i64).rev().collect::<Vec<_>>());
     }
     let newest = client.version_get(APP, &key(UnitKind::Config, "config"), "latest").await.unwrap();
-    assert_eq!(newest.spec["document"], everything(), "nobody's key was overwritten");
+    assert_eq!(newest.spec["document"], everything(), "a key was overwritten");
 
     let mut ids = Vec::new();
     let mut cursor = None;
@@ -100,7 +100,7 @@ async fn check(client: &Client, outcomes: &[ChangeOutcome]) {
     assert_eq!(ids, (1..=ids.len() as i64).rev().collect::<Vec<_>>(), "event ids have no gaps");
 }
 
-/// What all the keys together make.
+/// The config with the keys of all clients.
 fn everything() -> Value {
     let steps: BTreeMap<String, usize> = (0..CHANGES).map(|step| (format!("step-{step}"), step)).collect();
     (0..CLIENTS).map(|number| (format!("client-{number}"), json!(steps))).collect()

@@ -1,5 +1,5 @@
-//! What `milepost diff` tells, whole: the files are in `snapshots/diff_*.snap`, and
-//! `INSTA_UPDATE=always cargo test -p milepost-cli --test diff` writes them anew.
+//! Complete outputs of `milepost diff`, in `snapshots/diff_*.snap`. `INSTA_UPDATE=always cargo test
+//! -p milepost-cli --test diff` rewrites them.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]
@@ -28,7 +28,7 @@ macro_rules! stories {
             insta::with_settings!({
                 omit_expression => true,
                 prepend_module_to_snapshot => false,
-                // How often the server looks at its clock is not what these are about.
+                // Times depend on how often the server reads its clock.
                 filters => [(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME")],
             }, {
                 insta::assert_snapshot!(concat!("diff_", stringify!($name)), story.text());
@@ -117,7 +117,7 @@ fn a_file_of_the_largest_size_is_compared() {
     assert!(text.contains("\n-0123456789abcde\n+0123456789ABCDE\n"), "{text}");
 }
 
-/// What the diff tells must be what happened: git makes the one tree of the other with it.
+/// `git apply` with the diff turns one tree into the other.
 #[test]
 fn the_texts_together_are_a_patch_that_git_takes() {
     let world = World::new();

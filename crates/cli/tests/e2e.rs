@@ -1,8 +1,9 @@
-//! End to end: each folder in `cases/` is an app (`milepost.yaml` and its files) and a list of steps (`steps.yaml`),
-//! played against a real server over real sockets.
+//! End to end: each folder in `cases/` is an app (`milepost.yaml` and its files) and a list of
+//! steps (`steps.yaml`), which run against a real server over real sockets.
 //!
-//! A step deploys, writes a file, runs a command, or sends a request and says what must come back. `{release}` in a text
-//! stands for the release that the step's name was given by an earlier `deploy`. To add a case: a folder.
+//! A step deploys, writes a file, runs a command, or sends a request and checks the response.
+//! `{release}` is replaced by the release that an earlier `deploy` step recorded under that name.
+//! Adding a folder adds a case.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[path = "e2e/case.rs"]
@@ -10,7 +11,7 @@ mod case;
 #[path = "e2e/play.rs"]
 mod play;
 
-/// Plays one folder.
+/// Runs one folder.
 macro_rules! cases {
     ($($name:ident),* $(,)?) => {
         $(#[tokio::test(flavor = "multi_thread")]

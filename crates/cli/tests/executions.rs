@@ -1,4 +1,5 @@
-//! Executions, jobs, timers and webhooks on the real server: what came out, which version ran, and what holds when a server dies.
+//! Executions, jobs, timers and webhooks on a real server: their results, the versions they run,
+//! and what survives the death of a server.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]

@@ -1,5 +1,5 @@
-//! Installing as people do it: published with the command line, installed from a channel, a file or this server, upgraded,
-//! rolled back, and what holds when the server dies.
+//! Installing as users do: from a channel, a bundle or this server, then upgrades, rollbacks and
+//! crashes of the server.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "the tests of publishing use the rest")]

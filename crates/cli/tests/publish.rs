@@ -1,4 +1,5 @@
-//! Publishing as an author does it: a manifest with a version, a channel on the server, in a folder and in a registry.
+//! Publishing as authors do: a manifest with a version, to channels on the server, in a folder and
+//! in a registry.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[path = "publish/author.rs"]

@@ -1,4 +1,5 @@
-//! There and back: specs to a manifest, an app to a folder. What comes back makes nothing new.
+//! Round trips: specs to a manifest, and an app to a folder. Deploying the result makes no new
+//! versions.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]
@@ -51,7 +52,7 @@ async fn an_imported_folder_makes_nothing_that_the_specs_have_made() {
     assert_eq!(project.stage.world.ok("deploy"), "Everything up to date.\n");
     assert_eq!(project.json("app history"), history);
 
-    // From now on the manifest is the folder: the same units, under the same names.
+    // From now on the manifest declares the same units under the same names.
     project.file("hello/hello.py", &says_word("two"));
     project.stage.world.ok("deploy");
     assert_eq!(project.stage.get("/hello").await.body, "two");
@@ -72,9 +73,9 @@ fn code_that_stood_in_the_specs_makes_nothing_new_once_it_is_in_files() {
             output.stdout
         };
         if case == "with_losses" {
-            // Nothing to install, and its own package.
+            // Nothing to install, so the function keeps its own package.
             project.file("with_losses/hello/requirements.txt", "# nothing\n");
-            // Functions read it as files, and its own document is not carried over.
+            // Functions read it as files. The document itself is not carried over.
             run("config set settings.mode=test");
         }
         run("spec version apply");
@@ -125,7 +126,7 @@ timers:
   nightly: { cron: "0 3 * * *", zone: Europe/Berlin, function: two }
 "#;
 
-/// An app with something of everything.
+/// An app with units of every kind.
 fn shop() -> Stage {
     let stage = Stage::new("shop", &[], &[]);
     let env = &stage.world.env;
@@ -147,7 +148,7 @@ fn shop() -> Stage {
     }
     env.write_file("app/public/index.html", "<p>shop");
     env.write_file("app/public/a/x.html", "<p>a");
-    // The alias must be there before a route follows it.
+    // The alias must exist before a route can use it.
     let without = MANIFEST.replace(", alias: stable", "").replace(", version: 1", "");
     env.write_file("app/milepost.yaml", without);
     stage.world.ok("deploy app");
@@ -158,7 +159,7 @@ fn shop() -> Stage {
 }
 
 #[test]
-fn an_exported_app_whose_routes_follow_an_alias_can_make_another_app_as_it_was_told() {
+fn an_export_with_aliases_deploys_to_another_app_after_the_printed_steps() {
     let stage = shop();
     stage.world.ok("export copy");
     let manifest = stage.world.env.work_dir().join("copy/milepost.yaml");
@@ -173,7 +174,7 @@ fn an_exported_app_whose_routes_follow_an_alias_can_make_another_app_as_it_was_t
         assert_eq!(stage.world.run("app get other").status, Some(1), "nothing was made");
     }
     fs::write(&manifest, whole.replace(", alias: stable", "")).unwrap();
-    // One of its functions needs a secret that the other app does not have.
+    // One function needs a secret that the other app does not have.
     let first = stage.world.run("deploy copy --app other --no-check");
     assert!(first.succeeded() && first.stderr.contains("secret `OTHER`, which is not set"), "{}", first.snapshot());
     stage.world.ok("function alias create --name one --alias stable --app other");
@@ -196,7 +197,7 @@ fn an_exported_app_makes_nothing_new() {
     assert_eq!((&plan["changed"], &plan["warnings"]), (&false.into(), &serde_json::json!([])), "{plan}\n{manifest}");
     assert_eq!(stage.world.ok("deploy copy"), "Everything up to date.\n");
 
-    // As it was, bit by bit; and of the secrets nothing but their names.
+    // Files are equal byte for byte. Of secrets only the names are exported.
     let hello = copy.join("packages/hello-pkg");
     assert_eq!(fs::read_link(hello.join("link")).unwrap(), Path::new("deep/data.bin"));
     assert_eq!(fs::read(hello.join("deep/data.bin")).unwrap(), [0, 159, 146, 150]);
@@ -219,11 +220,11 @@ fn an_exported_app_makes_nothing_new() {
     }
     assert!(!manifest.contains("very-s3cret"), "{manifest}");
 
-    // The folder is taken, and stays as it is.
+    // The folder exists, so it is not changed.
     let again = stage.world.run("export copy");
     assert_eq!(again.status, Some(2), "{}", again.snapshot());
     assert!(again.stderr.contains("is not empty"), "{}", again.snapshot());
-    // A folder that is there and empty is as good, also for somebody who is in it.
+    // An empty folder is accepted, also as the working directory.
     fs::create_dir(stage.world.env.work_dir().join("empty")).unwrap();
     let here = stage.world.env.run_in("empty", &["export", "."]);
     assert!(here.succeeded(), "{}", here.snapshot());
@@ -232,7 +233,7 @@ fn an_exported_app_makes_nothing_new() {
         3,
         "manifest, packages, static"
     );
-    // Without a folder it is called like the app, and an export of an export is the same.
+    // The default folder is named like the app, and exporting an export gives the same.
     stage.world.ok("export");
     assert_eq!(fs::read_to_string(stage.world.env.work_dir().join("shop/milepost.yaml")).unwrap(), manifest);
     let left: Vec<_> =
@@ -272,7 +273,7 @@ fn an_older_app_version_is_exported_as_it_was() {
 }
 
 #[test]
-fn what_a_manifest_cannot_say_is_told() {
+fn import_reports_what_a_manifest_cannot_express() {
     let project = Project::new(&[]);
     for name in ["foo", "bar"] {
         project.stage.world.ok(&format!("spec init {name} --name {name}"));
@@ -281,7 +282,7 @@ fn what_a_manifest_cannot_say_is_told() {
         project.code(&format!("{name}/code"), name, name);
         project.stage.world.ok(&format!("spec version apply --specdir {name}/specs"));
     }
-    // A new version of a package by hand leaves its function where it is (seed 003, CLI scenario 4).
+    // A new version of a package by hand does not change its function (seed 003, CLI scenario 4).
     project.code("foo/other", "foo", "other");
     project.stage.world.ok("package version update --name foo-pkg --src foo/other --buildcmd ./build.sh");
     let zip = common::files::zip_of(&[("main.py", "x = 1\n"), ("main.pyc", "x"), ("__pycache__/y.pyc", "y")]);
@@ -301,7 +302,7 @@ fn what_a_manifest_cannot_say_is_told() {
     let manifest = fs::read_to_string(project.env().work_dir().join("copy/milepost.yaml")).unwrap();
     assert!(!manifest.contains("deployment:"), "{manifest}");
     assert!(manifest.contains("python-27: python"), "{manifest}");
-    // One of two deployments, and what nobody declared, is a deployment with a remark.
+    // One of two deployments, or undeclared units, are exported as a deployment with a note.
     project.stage.world.ok("spec version destroy --specdir bar/specs --yes");
     let one = project.run("export one");
     let free = "adds these units to deployment foo: environment python-27, package odd";
@@ -309,7 +310,7 @@ fn what_a_manifest_cannot_say_is_told() {
     let manifest = fs::read_to_string(project.env().work_dir().join("one/milepost.yaml")).unwrap();
     assert!(manifest.contains("deployment: { name: foo, uid: "), "{manifest}");
 
-    // The content of a unit that was removed cannot be asked for.
+    // The content of a removed unit cannot be read.
     let number = project.json("app show head")["number"].as_i64().unwrap() - 1;
     let before = project.run(&format!("export before --at {number}"));
     assert!(before.succeeded(), "{}", before.snapshot());

@@ -1,5 +1,5 @@
-//! The value of a secret appears in no output, log, event, error, plan, diff, database file or blob: not in plain, not
-//! encoded, not hashed without a key.
+//! Secret values appear in no output, log, event, error, plan, diff, database file or blob: not in
+//! plain text, encoded, or hashed without a key.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]
@@ -18,10 +18,10 @@ use reqwest::header::CONTENT_TYPE;
 
 const FIRST: &str = "zebra-4711-Quokka!plum";
 const SECOND: &str = "walrus-0815-Okapi?fig";
-/// One that is refused.
+/// A value that is refused.
 const REFUSED: &str = "lemur-2342-Dingo:kiwi";
 
-/// Collects all that was said, and fails at once when a value is in it.
+/// Collects all output, and fails as soon as it contains a value.
 struct Listener {
     world: World,
     needles: Vec<(String, Vec<u8>)>,
@@ -71,13 +71,13 @@ impl Listener {
         assert!(output.succeeded(), "{}", output.snapshot());
     }
 
-    /// A body that the API refuses.
+    /// Sends a body that the API refuses.
     #[track_caller]
     fn refused_body(&self, body: &str) {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let token = fs::read_to_string(self.world.env.data_dir().join("admin.token")).unwrap();
         let url = format!("{}/api/v1/apps/default/changes", self.world.server.api());
-        // Our own client brings the cryptography along that reqwest insists on.
+        // Creating our client installs the TLS provider that reqwest needs.
         drop(self.world.client());
         let (status, answer) = runtime.block_on(async {
             let request = reqwest::Client::new().post(url).bearer_auth(token.trim());
@@ -92,14 +92,14 @@ impl Listener {
         for path in files_below(folder) {
             match fs::read(&path) {
                 Ok(bytes) => self.check(&path.display().to_string(), &bytes),
-                // The server runs, and puts its own files away.
+                // The running server may have removed the file.
                 Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound, "{}", path.display()),
             }
         }
     }
 }
 
-/// A value in plain, encoded, and hashed.
+/// The value in plain text, encoded, and hashed.
 fn forms(value: &str) -> Vec<(String, Vec<u8>)> {
     let digest = Digest::of(value.as_bytes());
     let forms = [
@@ -116,14 +116,14 @@ fn forms(value: &str) -> Vec<(String, Vec<u8>)> {
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    // The server runs, and removes folders and sockets of its own.
+    // The running server may have removed the folder.
     let Ok(entries) = fs::read_dir(folder) else { return files };
     for entry in entries.flatten() {
         let path = entry.path();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => files.extend(files_below(&path)),
             Ok(kind) if kind.is_file() => files.push(path),
-            // Sockets and links hold no bytes.
+            // Sockets and links have no content.
             _ => {}
         }
     }
@@ -172,7 +172,7 @@ fn values_are_nowhere_to_be_seen() {
     assert!(log.contains("DEBUG"), "the log is not at debug level:\n{log}");
     listener.check("the log", log.as_bytes());
     listener.check_files(&listener.world.env.data_dir());
-    // Caches and scratch files of the command line.
+    // Caches and temporary files of the command line.
     fs::remove_file(listener.world.env.work_dir().join("value.txt")).unwrap();
     listener.check_files(listener.world.env.home());
 }
@@ -180,7 +180,7 @@ fn values_are_nowhere_to_be_seen() {
 fn refusals(listener: &Listener) {
     let bad_utf8 = [REFUSED.as_bytes(), &[0xff, 0xfe]].concat();
     listener.world.env.write_file("value.txt", bad_utf8);
-    // More than the largest body of JSON.
+    // Exceeds the limit of JSON bodies.
     listener.refused("secret set LONG", &REFUSED.repeat(1_700_000));
     listener.refused("secret set 'not a name'", REFUSED);
     listener.refused("secret set DATABASE_URL --expect nosuch", REFUSED);

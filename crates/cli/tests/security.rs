@@ -1,4 +1,5 @@
-//! What attackers found, one module a defence: each test is named after what it protects, and runs the real program.
+//! Attacks that were found, one module per defence. Each test is named after what it protects, and
+//! runs the whole program.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[path = "security/closing_access.rs"]

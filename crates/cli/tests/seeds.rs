@@ -1,5 +1,6 @@
-//! Every command line that seeds 000, 002 and 003 print works with the program name replaced (DESIGN, section 2), and
-//! leaves behind what the seed says. Lines of `spec …` belong to the manifest and are not here.
+//! Every command line printed in seeds 000, 002 and 003 works after the program name is replaced
+//! (DESIGN, section 2), and has the described effect. Lines of `spec …` belong to the specs and are
+//! tested there.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[path = "seeds/app_versions.rs"]
@@ -18,17 +19,18 @@ use common::files::zip_of;
 use milepost_testkit::cli::CliEnv;
 use serde_json::Value;
 
-/// One line of a seed.
+/// A command line of a seed.
 struct Row {
-    /// Where it stands: the seed and the number of the paragraph.
+    /// Its source: the seed and the number of the paragraph.
     at: &'static str,
-    /// The line, letter by letter.
+    /// The exact line.
     line: &'static str,
-    /// What stands for a placeholder of the line. `uid(function foo 2)` is looked up.
+    /// The values of its placeholders. `uid(function foo 2)` is looked up.
     fill: &'static [(&'static str, &'static str)],
-    /// What was done before. `FILE <- TEXT` writes a file; a `.zip` gets one file `build.sh` that says so.
+    /// Commands to run first. `FILE <- TEXT` writes a file; a `.zip` gets one file `build.sh` that
+    /// prints the text.
     before: &'static [&'static str],
-    /// What must be so afterwards: a command, the field of its JSON (of each item, when it is a list), the value.
+    /// Expected results: a command, a field of its JSON (of each item of a list), and the value.
     after: &'static [(&'static str, &'static str, &'static str)],
 }
 
@@ -59,7 +61,7 @@ fn every_line_of_the_seeds_works() {
 }
 
 #[test]
-fn what_the_seeds_refuse_is_refused() {
+fn refusals_of_the_seeds() {
     let mut world = World::new();
     for (number, row) in refusals::ROWS.iter().enumerate() {
         prepare(&mut world, &format!("row-{number}"), row.before);
@@ -71,7 +73,7 @@ fn what_the_seeds_refuse_is_refused() {
     }
 }
 
-/// An app of its own for each row, with the files that the seeds talk of.
+/// Makes an app for the row, with the files that the seeds mention.
 fn prepare(world: &mut World, app: &str, before: &[&str]) {
     world.env.unset("MILEPOST_APP");
     world.ok(&format!("app create {app}"));
@@ -104,7 +106,7 @@ fn write(env: &CliEnv, file: &str, text: &str) {
     }
 }
 
-/// A function in the language of the file: what does not load is not put live.
+/// A function in the language of the file. It must load, or it would not go live.
 fn code(file: &str, text: &str) -> String {
     match file.rsplit_once('.') {
         Some((_, "js")) => format!("module.exports = () => {text:?}\n"),
@@ -113,7 +115,7 @@ fn code(file: &str, text: &str) -> String {
     }
 }
 
-/// The line without the program name, its placeholders replaced.
+/// Removes the program name and replaces the placeholders.
 fn typed(world: &World, line: &str, fill: &[(&str, &str)]) -> String {
     let line = PROGRAMS.iter().find_map(|program| line.strip_prefix(program)).unwrap_or(line);
     fill.iter().fold(line.to_owned(), |line, (placeholder, value)| {
@@ -122,7 +124,7 @@ fn typed(world: &World, line: &str, fill: &[(&str, &str)]) -> String {
     })
 }
 
-/// Replaces every `uid(KIND NAME SELECTOR)` by the uid of that version.
+/// Replaces every `uid(KIND NAME SELECTOR)` with the uid of that version.
 fn filled(world: &World, text: &str) -> String {
     let Some((head, rest)) = text.split_once("uid(") else { return text.to_owned() };
     let (inner, tail) = rest.split_once(')').unwrap();
@@ -131,7 +133,7 @@ fn filled(world: &World, text: &str) -> String {
     format!("{head}{}{}", version["uid"].as_str().unwrap(), filled(world, tail))
 }
 
-/// The value at a dotted path; of every item when it is a list.
+/// Returns the value at a dotted path, of every item of a list.
 fn select(value: &Value, field: &str) -> Value {
     if let Value::Array(items) = value {
         return items.iter().map(|item| select(item, field)).collect();

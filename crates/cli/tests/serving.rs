@@ -1,4 +1,4 @@
-//! What holds while apps are being served: pointers move, databases go away, the server stops.
+//! Serving during changes: pointers move, databases fail, the server stops.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[path = "serving/answers.rs"]
@@ -17,6 +17,8 @@ mod faults;
 mod fission_files;
 #[path = "serving/moves.rs"]
 mod moves;
+#[path = "serving/release_again.rs"]
+mod release_again;
 #[path = "serving/routes.rs"]
 mod routes;
 #[path = "serving/stage.rs"]

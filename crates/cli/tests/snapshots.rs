@@ -1,5 +1,5 @@
-//! Whole outputs, told as stories: every command as it is typed, all that it prints, how it ends. The files are in
-//! `snapshots/`; `INSTA_UPDATE=always cargo test -p milepost-cli --test snapshots` writes them anew.
+//! Transcripts of commands: each line, its complete output and its exit code, in `snapshots/`.
+//! `INSTA_UPDATE=always cargo test -p milepost-cli --test snapshots` rewrites them.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]

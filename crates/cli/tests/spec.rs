@@ -1,4 +1,5 @@
-//! Folders of specs, as seed 003 has them, against a real server: what an apply makes, keeps, removes and refuses.
+//! Folders of specs from seed 003 against a real server: what an apply creates, keeps, removes and
+//! refuses.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[path = "spec/both_at_once.rs"]

@@ -1,4 +1,4 @@
-//! How commands are typed: help, names as plain arguments, second names of verbs, completions.
+//! The surface of the command line: help, names as plain arguments, aliases of verbs, completions.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]

@@ -1,4 +1,4 @@
-//! `milepost up` and the inner loop, as somebody at a terminal sees them.
+//! `milepost up` and the edit loop, as a user at a terminal sees them.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[expect(dead_code, reason = "other tests use the rest")]

@@ -1,4 +1,5 @@
-//! The v1 interface: its real client against the real server, and what the client never sends.
+//! The v1 interface: its original client against a real server, and requests that the client never
+//! sends.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test code: a step that fails ends the test")]
 
 #[path = "v1/client.rs"]

@@ -68,7 +68,7 @@ fn limited(bytes: &[u8], limits: ZipLimits) -> ZipRefusal {
 fn refused(result: Result<Source, SourceError>) -> ZipRefusal {
     let error = result.err().expect("refused");
     let text = error.to_string();
-    assert!(text.starts_with("the zip `") && text.contains(';') && !text.ends_with('.'), "{text}");
+    assert!(text.starts_with("invalid zip `") && text.contains(';') && !text.ends_with('.'), "{text}");
     let SourceError::Zip { reason, .. } = error else { unreachable!("another error: {text}") };
     reason
 }

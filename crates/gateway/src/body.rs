@@ -409,7 +409,7 @@ mod tests {
             body.frame().await.expect("its failure").expect_err("it breaks");
             let (took, least) = (begun.elapsed(), Failed::CHECK_EVERY * checks);
             assert!(took >= least && took < least * 2, "{took:?} after {flushes} flushes");
-            assert!(body.frame().await.is_none(), "it is told once");
+            assert!(body.frame().await.is_none(), "it is reported once");
         }
     }
 }

@@ -112,7 +112,7 @@ mod tests {
             written.expect("it is taken");
             read.expect("it comes");
         }
-        let error = near.write_all(&[0; 1]).await.expect_err("nobody reads");
+        let error = near.write_all(&[0; 1]).await.expect_err("the peer does not read");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 

@@ -16,7 +16,7 @@ pub struct DigestError(String);
 
 impl DigestError {
     /// The expected form.
-    pub const HINT: &str = "write `sha256:` and 64 hexadecimal letters";
+    pub const HINT: &str = "write `sha256:` and 64 hexadecimal digits";
 
     /// What is wrong, without the hint.
     pub fn sentence(&self) -> String {

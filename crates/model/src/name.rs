@@ -215,7 +215,7 @@ fn check_path_of(text: &str, plain: &str) -> Result<(), &'static str> {
     if fits {
         Ok(())
     } else {
-        Err("a path starts with `/`, has at most 255 letters, and no `.`, `..`, `?`, `#` or backslash")
+        Err("a path starts with `/`, has at most 255 characters, and no `.`, `..`, `?`, `#` or backslash")
     }
 }
 

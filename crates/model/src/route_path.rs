@@ -74,8 +74,8 @@ impl RoutePattern {
 
 fn regex(source: &str) -> Result<Regex, RoutePathError> {
     RegexBuilder::new(source).size_limit(REGEX_BYTES).build().map_err(|error| RoutePathError {
-        reason: format!("its regular expression cannot be read: {error}"),
-        hint: "mend the regular expression behind the `:`, or leave it out",
+        reason: format!("invalid regular expression: {error}"),
+        hint: "fix the regular expression after the `:`, or remove it",
     })
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn mistake(path: &str, prefix: bool) -> Option<RoutePathError> {
     let mut known = BTreeSet::new();
     // Functions receive variables as headers, whose names are case-insensitive.
     if let Some(name) = variable_names(path).find(|name| !known.insert(name.to_lowercase())) {
-        let reason = format!("the variable `{name}` stands in it twice");
+        let reason = format!("the variable `{name}` occurs twice");
         return Some(RoutePathError { reason, hint: "give each variable a name of its own" });
     }
     let pieces = pieces(path).ok()?;
@@ -141,7 +141,7 @@ fn pieces(path: &str) -> Result<Vec<Piece<'_>>, RoutePathError> {
         if open > 0 {
             pieces.push(Piece::Text(&rest[..open]));
         }
-        let close = closing(&rest[open..]).ok_or_else(|| wrong("a `{` has no `}` behind it", VARIES))?;
+        let close = closing(&rest[open..]).ok_or_else(|| wrong("a `{` is not closed", VARIES))?;
         let inner = &rest[open + 1..open + close];
         let (name, regex) = inner.split_once(':').map_or((inner, None), |(name, regex)| (name, Some(regex)));
         let named = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
@@ -303,7 +303,7 @@ mod tests {
     fn rejects_unusable_paths_with_a_reason() {
         for (path, reason) in [
             ("a", "start with `/`"),
-            ("/{a", "no `}`"),
+            ("/{a", "is not closed"),
             ("/a}", "no `{`"),
             ("/{}", "written `{name}`"),
             ("/{a b}", "written `{name}`"),

@@ -33,8 +33,7 @@ pub struct SelectorError {
 }
 
 /// The accepted forms.
-pub const SELECTOR_HINT: &str =
-    "use `latest`, a number, a uid, a label, `@alias` or `sha256:…` with at least 8 letters";
+pub const SELECTOR_HINT: &str = "use `latest`, a number, a uid, a label, `@alias` or `sha256:…` with at least 8 digits";
 
 impl SelectorError {
     /// What is wrong, without the hint.

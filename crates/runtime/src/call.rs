@@ -36,7 +36,7 @@ pub enum CallError {
     Crashed { how: Ended },
     #[error("the function threw: {0}")]
     Threw(Thrown),
-    #[error("the function answered what is not a response: {problem}")]
+    #[error("the function returned an invalid response: {problem}")]
     Malformed { problem: String },
     #[error("the request's body could not be read: {problem}")]
     RequestBody { problem: String, too_large: bool },

@@ -157,7 +157,7 @@ pub enum BodyError {
     Crashed { how: Ended },
     #[error("the function threw in the middle of its response: {0}")]
     Threw(Thrown),
-    #[error("the function broke its response: {problem}")]
+    #[error("the function sent an invalid response: {problem}")]
     Malformed { problem: String },
 }
 

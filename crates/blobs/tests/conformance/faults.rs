@@ -18,7 +18,7 @@ pub async fn drop_in_the_middle(blobs: &Blobs, meanwhile: impl AsyncFnOnce()) {
     let sent = stream::iter(chunks.into_iter().take(20).map(Ok::<Bytes, std::io::Error>));
     // The next chunk is requested only after the previous ones were taken. It never comes.
     let silence = stream::once(async move {
-        reached.send(()).expect("somebody waits");
+        reached.send(()).expect("the test waits for it");
         std::future::pending().await
     });
     tokio::select! {

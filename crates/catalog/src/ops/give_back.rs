@@ -238,7 +238,7 @@ async fn end_without_retry(tx: &mut Tx, lost: &Lost, now: Timestamp) -> Result<b
     let (status, why) = if lost.cancel {
         (ExecutionStatus::Cancelled, None)
     } else if lost.sync {
-        let why = "The server stopped while it ran, and nobody waits for it any more.";
+        let why = "The server stopped while it ran, and its caller is gone.";
         (ExecutionStatus::Error, Some(RawJson::from(why)))
     } else {
         return Ok(false);

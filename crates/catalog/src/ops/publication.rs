@@ -12,7 +12,7 @@ use crate::error::Result;
 
 impl Catalog {
     /// Records that a version of the app was published or unpublished.
-    pub async fn publication_told(&self, app: &AppName, actor: &str, told: Publication) -> Result<Written<()>> {
+    pub async fn record_publication(&self, app: &AppName, actor: &str, told: Publication) -> Result<Written<()>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
                 let Publication { done, package, channel, version, id, place, app_version } = told;

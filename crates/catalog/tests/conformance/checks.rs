@@ -320,7 +320,7 @@ async fn a_delete_with_a_pending_release_moves_live_to_an_active_one(t: &Fixture
     assert_eq!(names(t).await, both(&releases[0]));
 }
 
-async fn a_delete_does_not_release_what_was_deployed_while_it_loaded(t: &Fixture) {
+async fn a_delete_does_not_release_a_deploy_made_during_its_check(t: &Fixture) {
     for (function, code) in [("g", "one"), ("f", "one"), ("f", "two")] {
         let (release, _) = t.deploy_checked(function, code, "n").await;
         t.check(&release, "n", true).await;
@@ -428,7 +428,7 @@ on_both_engines!(
     a_delete_lists_the_functions_that_it_would_release,
     a_delete_leaves_live_on_an_active_release,
     a_delete_with_a_pending_release_moves_live_to_an_active_one,
-    a_delete_does_not_release_what_was_deployed_while_it_loaded,
+    a_delete_does_not_release_a_deploy_made_during_its_check,
     a_failed_function_is_held_back_after_its_release_expired,
     a_v1_write_does_not_release_held_back_functions,
     an_unchanged_change_returns_the_held_back_release,

@@ -15,7 +15,7 @@ async fn an_execution_is_queued_then_running_then_ended(t: &Fixture) {
     let version = t.version(UnitKind::Function, "hello", "1").await.unwrap();
     let told = accepted.execution.version.clone().unwrap();
     assert_eq!((told.number, told.uid, told.digest), (1, version.uid, version.digest));
-    assert_eq!(t.execution(&accepted.execution.id).await, accepted.execution, "what was told is what is kept");
+    assert_eq!(t.execution(&accepted.execution.id).await, accepted.execution, "the response equals the stored row");
     assert_eq!((accepted.execution.status, accepted.attempt), (ExecutionStatus::Queued, 0));
 
     let claimed = t.claim(NODE, 10).await.remove(0);

@@ -41,7 +41,7 @@ async fn a_version_with_an_open_execution_is_not_deleted(t: &Fixture) {
     assert!(t.finish(&claimed_again, ExecutionStatus::Success).await);
     t.delete(FUNCTION, "hello", "1").await.unwrap();
     let shown = t.execution(&id).await;
-    assert_eq!(shown.version.unwrap().number, 1, "what ran is still told");
+    assert_eq!(shown.version.unwrap().number, 1, "the executed version is still shown");
 }
 
 async fn only_the_first_of_many_executions_are_listed(t: &Fixture) {

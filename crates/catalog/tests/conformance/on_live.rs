@@ -212,7 +212,7 @@ async fn folders_keep_their_units(t: &Fixture) {
     let free = Declaration { allow_conflicts: false, ..declaration("c") };
     let change = Change { deployment: Some(free), ..on_live([static_item("/b", t.tree("b").await)]) };
     t.send(change).await.unwrap();
-    assert_eq!(t.owners().await["static /b"], "c", "what left is nobody's");
+    assert_eq!(t.owners().await["static /b"], "c", "a removed unit has no owner");
 }
 
 async fn the_plan_limit_counts_restored_functions(t: &Fixture) {

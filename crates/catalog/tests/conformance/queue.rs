@@ -158,7 +158,7 @@ async fn an_attempt_that_never_reached_an_instance_does_not_count(t: &Fixture) {
     let ended = t.execution(&id).await;
     let ends: Vec<_> = ended.attempts.iter().map(|attempt| attempt.end.unwrap()).collect();
     let (lost, unbegun) = (AttemptEnd::Lost, AttemptEnd::Unbegun);
-    assert_eq!(ends, [lost, unbegun, unbegun, unbegun, unbegun, lost, unbegun, lost], "all of them are told");
+    assert_eq!(ends, [lost, unbegun, unbegun, unbegun, unbegun, lost, unbegun, lost], "all ends are returned");
     assert!(ended.status == ExecutionStatus::Error && ended.result.unwrap().as_str().contains("3 times"));
 }
 
@@ -230,7 +230,7 @@ async fn attempts_given_back_by_a_stopping_server_do_not_count(t: &Fixture) {
     let new = NewExecution { sync: true, ..new_execution("hello", "1") };
     let sync = t.catalog.execution_accept(&t.app, asked(new)).await.unwrap().execution.id;
     assert!(t.catalog.execution_stop(sync.clone(), NODE, 1).await.unwrap());
-    assert_eq!(t.execution(&sync).await.status, ExecutionStatus::Error, "nobody waits for it any more");
+    assert_eq!(t.execution(&sync).await.status, ExecutionStatus::Error, "its caller is gone");
 }
 
 async fn an_execution_that_found_all_instances_busy_is_unclaimed(t: &Fixture) {
@@ -314,7 +314,7 @@ async fn claimed_executions_are_returned_if_a_later_app_fails(t: &Fixture) {
     assert_eq!(apps(&claimed), ["last"], "the app that failed has had its turn");
     assert!(
         t.catalog.executions_claim(NODE, &mut turn, 10).await.is_err(),
-        "nothing was claimed, so the error is told"
+        "nothing was claimed, so the error is returned"
     );
     assert_eq!(t.number("SELECT count(*) FROM executions WHERE status = 'running'").await, 2);
 }

@@ -87,7 +87,7 @@ async fn a_dry_run_writes_nothing_and_reports_what_the_real_run_does(t: &Fixture
     let dry = ChangeInput { idempotency_key: Some("k".into()), ..input(Change { dry_run: true, ..wanted.clone() }) };
     let planned = t.catalog.change(&t.app, dry).await.unwrap();
     assert!(planned.dry_run && planned.changed);
-    assert!(planned.app_version.is_none() && planned.release.is_none(), "ids that will never exist are not told");
+    assert!(planned.app_version.is_none() && planned.release.is_none(), "a dry run returns no ids");
     assert_eq!((t.rows().await, t.catalog.app_get(&t.app).await.unwrap().head, t.active().await), before);
     let real = t.catalog.change(&t.app, input(wanted)).await.unwrap();
     assert!(!real.dry_run);

@@ -125,13 +125,13 @@ async fn a_function_is_found_by_any_selector_with_the_app_around_it(t: &Fixture)
 async fn other_servers_are_notified_of_a_change(t: &Fixture) {
     let mut heard = t.catalog.listen();
     if t.catalog.engine() == milepost_catalog::Engine::Sqlite {
-        assert_eq!(heard.recv().await, None, "nobody else writes to the file");
+        assert_eq!(heard.recv().await, None, "no other process writes to the file");
         return;
     }
     let next = async |heard: &mut tokio::sync::mpsc::Receiver<Heard>| {
         tokio::time::timeout(Duration::from_secs(20), heard.recv()).await.unwrap()
     };
-    assert_eq!(next(&mut heard).await, Some(Heard::Gap), "what was said before nobody heard");
+    assert_eq!(next(&mut heard).await, Some(Heard::Gap), "earlier notifications were lost");
     t.put([config("n", 1)]).await;
     assert_eq!(next(&mut heard).await, Some(Heard::App(t.app.clone())));
 }

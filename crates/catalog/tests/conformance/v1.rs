@@ -201,7 +201,11 @@ async fn deleting_a_version_keeps_the_newest_code(t: &Fixture) {
     assert_eq!(publish(t).await.0, 2, "a number is not given again");
     let unit = t.catalog.v1_unit_named(&t.app, key(FUNCTION, "hello")).await.unwrap();
     assert_eq!((unit.latest, unit.last_number), (2, 2));
-    assert_eq!(t.catalog.v1_numbers(&t.app, None).await.unwrap().len(), 2, "what ran is still told by its number");
+    assert_eq!(
+        t.catalog.v1_numbers(&t.app, None).await.unwrap().len(),
+        2,
+        "executed versions are still listed by number"
+    );
 
     // The package version is deleted with the last function version on it.
     t.deploy("hello", "two").await;

@@ -128,7 +128,7 @@ impl Registry {
                 Ok(Some((Digest::of(&bytes), manifest::read(&bytes))))
             }
             StatusCode::NOT_FOUND => Ok(None),
-            _ => Err(self.refused("the look at a tag", response).await),
+            _ => Err(self.refused("the request for a tag", response).await),
         }
     }
 
@@ -140,7 +140,7 @@ impl Registry {
             StatusCode::NOT_FOUND => Ok(false),
             // A redirect to where the bytes are stored.
             status if status.is_redirection() => Ok(true),
-            _ => Err(self.refused("the look at a blob", response).await),
+            _ => Err(self.refused("the request for a blob", response).await),
         }
     }
 
@@ -148,10 +148,10 @@ impl Registry {
         let begun =
             self.send(Method::POST, &self.url("blobs/uploads/"), |request| request.header(CONTENT_LENGTH, 0)).await?;
         if begun.status() != StatusCode::ACCEPTED {
-            return Err(self.refused("the beginning of an upload", begun).await);
+            return Err(self.refused("the start of an upload", begun).await);
         }
         let Some(mut at) = self.location(&begun) else {
-            return Err(self.refused("the beginning of an upload", begun).await);
+            return Err(self.refused("the start of an upload", begun).await);
         };
         let mut sent = 0;
         while size - sent > CHUNK {

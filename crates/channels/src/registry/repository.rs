@@ -257,7 +257,7 @@ mod tests {
             assert!(error.to_string().contains("not followed") && !error.is_transient(), "{realm}: {error}");
         }
         let came = tokio::time::timeout(std::time::Duration::from_millis(50), listener.accept()).await;
-        assert!(came.is_err(), "somebody asked");
+        assert!(came.is_err(), "a connection arrived");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub enum WriteError {
     Registry(#[from] RegistryError),
     #[error(transparent)]
     Key(#[from] KeyError),
-    #[error("the channel cannot be written to `{place}` ({error}); check that it is there and that you may write")]
+    #[error("could not write the channel to `{place}` ({error}); check that the place exists and is writable")]
     Storage { place: String, error: BlobError },
     #[error("`{version}` is the latest of the channel; confirm that, or promote the version before it")]
     IsLatest { version: SemVer },
@@ -46,9 +46,9 @@ pub enum WriteError {
         what you published, then sign what exists"
     )]
     Implausible { serial: u64 },
-    #[error("others wrote the channel all the time; nothing was published; try again")]
+    #[error("other publishers kept changing the channel, so nothing was published; try again")]
     Contended,
-    #[error("`{place}` refused it with status {status}: {detail}; {hint}")]
+    #[error("`{place}` refused the request with status {status}: {detail}; {hint}")]
     Refused { place: String, status: u16, detail: String, hint: String },
 }
 

@@ -129,7 +129,7 @@ impl Store {
     async fn finish(&self, files: &Files, publish: &Publish<'_>, state: State) -> Result<Published, WriteError> {
         let tag_problem = self.bring_again(files, publish).await?;
         let settled = self.settle(files, publish.package, publish.channel, None).await?;
-        if settled.mended {
+        if settled.repaired {
             return Ok(publish.outcome(publish.list(&state), &settled, true, tag_problem));
         }
         Err(PublishRefusal::Exists(publish.version.clone(), publish.channel.clone()).into())

@@ -23,7 +23,7 @@ const UNSIGNED_TRIES: u32 = 40;
 /// The result of settling.
 pub(super) struct Settled {
     /// Whether a file had to be written.
-    pub mended: bool,
+    pub repaired: bool,
     pub serial: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ impl Store {
         channel: &ChannelName,
         ours: Option<&[u8]>,
     ) -> Result<Settled, WriteError> {
-        let mut mended = false;
+        let mut repaired = false;
         let mut distrusted = 0;
         for attempt in 0..TRIES {
             let state = self.state(files, package, channel).await?;
@@ -48,8 +48,8 @@ impl Store {
                 other => other?,
             }
             match self.step(files, &state).await? {
-                Step::Settled { serial } => return Ok(Settled { mended, serial }),
-                Step::Wrote => mended = true,
+                Step::Settled { serial } => return Ok(Settled { repaired, serial }),
+                Step::Wrote => repaired = true,
                 Step::Lost => pause(attempt).await,
             }
         }

@@ -54,7 +54,7 @@ impl Store {
         let settled = self.settle(&files, package, channel, ours.as_deref()).await?;
         let (tag_removed, tag_problem) = self.remove_tag(unpublish, &entry).await?;
         let artifact_removed = self.remove_artifact(&files, unpublish, &entry).await?;
-        if done.is_none() && !settled.mended && !tag_removed && !artifact_removed && tag_problem.is_none() {
+        if done.is_none() && !settled.repaired && !tag_removed && !artifact_removed && tag_problem.is_none() {
             return Err(UnpublishRefusal::Already { version: version.clone(), channel: channel.clone() }.into());
         }
         let serial = settled.serial;

@@ -87,11 +87,11 @@ pub async fn show(context: &Context<'_>, outcome: &ChangeOutcome) -> Result<()> 
     for warning in &outcome.warnings {
         context.ui.warn(warning);
     }
-    told_check(context, outcome).await
+    report_check(context, outcome).await
 }
 
 /// Shows the result of the release's check, below the outcome of the change.
-pub async fn told_check(context: &Context<'_>, outcome: &ChangeOutcome) -> Result<()> {
+pub async fn report_check(context: &Context<'_>, outcome: &ChangeOutcome) -> Result<()> {
     if outcome.dry_run {
         return Ok(());
     }

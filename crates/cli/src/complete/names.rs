@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_what_values_name() {
+    fn knows_the_kinds_of_value_names() {
         use UnitKind::{Environment, Function, Package, Route, Secret};
         for (line, value, expected) in [
             ("function get", "NAME", Some(Wanted::Unit(Function))),

@@ -47,7 +47,7 @@ mod tests {
 
     /// Only what an older program cannot know has no words.
     #[test]
-    fn has_words_for_everything() {
+    fn phrases_every_step() {
         for next in Next::samples() {
             let text = next::step(&next, "");
             assert_eq!(text.is_none(), next == Next::Unknown, "{next:?}");

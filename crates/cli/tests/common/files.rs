@@ -3,7 +3,7 @@ use std::io::{Cursor, Write};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// A zip of these files; scripts are executable.
+/// Returns a zip of these files. Scripts are executable.
 pub fn zip_of(files: &[(&str, &str)]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, text) in files {

@@ -1,4 +1,4 @@
-//! A server in a hermetic environment, and short ways to say what tests do with it.
+//! A server in a hermetic environment, and shorthands for tests.
 
 pub mod files;
 pub mod random;
@@ -13,17 +13,23 @@ pub struct World {
 }
 
 impl World {
-    /// Repeatable ids, and a clock that steps from request to request.
+    /// With repeatable ids, and a clock that steps with each request.
     pub fn new() -> Self {
         Self::in_env(CliEnv::new(), &[])
     }
 
-    /// The machine's own ids and time: for tests that restart the server, which would repeat both.
+    /// With real ids and the real clock, for tests that restart the server: the repeatable ones
+    /// would start over.
     pub fn on_machine_time() -> Self {
+        Self::on_machine_time_with(&[])
+    }
+
+    /// The same with extra arguments for the server.
+    pub fn on_machine_time_with(args: &[&str]) -> Self {
         let mut env = CliEnv::new();
         env.unset("MILEPOST_TEST_SEED");
         env.unset("MILEPOST_TEST_CLOCK");
-        Self::in_env(env, &[])
+        Self::in_env(env, args)
     }
 
     pub fn in_env(env: CliEnv, args: &[&str]) -> Self {
@@ -31,7 +37,7 @@ impl World {
         Self { env, server }
     }
 
-    /// Runs a line as it would be typed after `milepost`.
+    /// Runs a command line, given without `milepost`.
     pub fn run(&self, line: &str) -> Output {
         let words = words(line);
         self.env.run(&words.iter().map(String::as_str).collect::<Vec<_>>())
@@ -42,21 +48,21 @@ impl World {
         self.run(line).success()
     }
 
-    /// What a command that must succeed prints with `-o json`.
+    /// Runs a command that must succeed, and returns its `-o json` output.
     #[track_caller]
     pub fn json(&self, line: &str) -> Value {
         let text = self.ok(&format!("{line} -o json"));
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line} printed no JSON ({error}):\n{text}"))
     }
 
-    /// The administrator's client of the running server.
+    /// A client with the admin token.
     pub fn client(&self) -> Client {
         let token = std::fs::read_to_string(self.env.data_dir().join("admin.token")).unwrap();
         Client::new(self.server.api(), token.trim()).unwrap()
     }
 }
 
-/// A line split as a shell would: at spaces, except between quotes.
+/// Splits a line at spaces, except between quotes, as a shell would.
 pub fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,4 +1,4 @@
-/// Repeatable numbers (SplitMix64).
+/// Repeatable random numbers (SplitMix64).
 pub struct Random(u64);
 
 impl Random {
@@ -14,12 +14,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Evenly in `0..bound`.
+    /// Uniform in `0..bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    /// Letters that no compression or deduplication makes small.
+    /// Random letters, which neither compress nor deduplicate.
     pub fn text(&mut self, length: usize) -> String {
         (0..length).map(|_| char::from(b'a' + self.below(26) as u8)).collect()
     }

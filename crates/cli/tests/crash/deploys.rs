@@ -1,4 +1,4 @@
-//! The deploys that are sent: of one unit and of several, with and without files.
+//! The deploys to send: of one unit and of several, with and without files.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::common::random::Random;
 
 pub const APP: &str = "default";
 
-/// The files of one unit, by path.
+/// The files of a unit, by path.
 pub type Files = BTreeMap<String, String>;
 
 #[derive(Clone)]
@@ -47,7 +47,7 @@ impl Deploys {
     pub fn next(&mut self) -> Deploy {
         let number = self.made;
         self.made += 1;
-        // The first brings all units, so that every later one finds them.
+        // The first deploy creates all units, so that later ones can change any of them.
         let kind = if number == 0 { 3 } else { self.random.below(4) };
         Deploy {
             number,
@@ -77,7 +77,7 @@ impl Deploy {
         format!("deploy {}", self.number)
     }
 
-    /// Every unit that gets a version, with its files.
+    /// The units that get a version, with their files.
     pub fn units(&self) -> Vec<(UnitKey, Option<Files>)> {
         let mut units = Vec::new();
         let mut add = |kind, name: &str, files: Option<&Folder>| {
@@ -96,7 +96,7 @@ impl Deploy {
         units
     }
 
-    /// Files first, then the change: as the command line does it. The key is the same each time.
+    /// Sends the files, then the change, as the command line does. Always uses the same key.
     pub async fn send(&self, client: &Client) -> Result<ChangeOutcome, ClientError> {
         let mut puts = Vec::new();
         if self.config {
@@ -125,7 +125,7 @@ impl Deploy {
             let name = key(UnitKind::Static, "/").name;
             puts.push(Put { name, ..put("site", UnitPut::Static(spec)) });
         }
-        // The code is no code: what is looked at is what lands.
+        // Unchecked: the contents are not real code, and the test only compares bytes.
         let change = Change { message: self.message(), puts, check: false, ..Change::default() };
         client.change(APP, &change, Some(&format!("key of {}", self.message()))).await
     }

@@ -1,4 +1,4 @@
-//! What the server must know, and the checks that it does.
+//! The expected state of the server, and the checks against it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Cursor, Read};
@@ -13,10 +13,10 @@ use zip::ZipArchive;
 
 use crate::deploys::{APP, Deploy, Files};
 
-/// The bound of the plan `standard`.
+/// The limit of the plan `standard`.
 const ACTIVE_RELEASES: usize = 10;
 
-/// A version that a deploy made.
+/// A version made by a deploy.
 struct Made {
     uid: String,
     files: Option<Files>,
@@ -24,13 +24,13 @@ struct Made {
 
 #[derive(Default)]
 pub struct Ledger {
-    /// The app versions in their order: uid and message.
+    /// Uid and message of the app versions, in order.
     app_versions: Vec<(String, String)>,
     units: BTreeMap<UnitKey, Vec<Made>>,
 }
 
 impl Ledger {
-    /// Enters a deploy that was answered.
+    /// Records a deploy whose response arrived.
     pub fn record(&mut self, deploy: &Deploy, outcome: &ChangeOutcome) {
         assert!(outcome.changed, "{}: {outcome:?}", deploy.message());
         let uid = outcome.app_version.clone().unwrap();
@@ -45,7 +45,8 @@ impl Ledger {
         self.app_versions.push((uid, deploy.message()));
     }
 
-    /// After a kill while `deploy` was sent: all of it is there, or nothing. Answers which.
+    /// Checks after a kill during `deploy` that all of it landed or nothing. Returns whether it
+    /// landed.
     pub async fn check_after_kill(&self, client: &Client, deploy: &Deploy) -> bool {
         let head = head(client).await;
         let there = head.message == deploy.message();
@@ -69,7 +70,8 @@ impl Ledger {
         there
     }
 
-    /// The app is where the last answered deploy put it: its app version, its release, its facts.
+    /// Checks that the app's newest version, its release and its events come from the last deploy
+    /// that landed.
     pub async fn check_head(&self, client: &Client) {
         let head = head(client).await;
         let last = self.app_versions.last().unwrap();
@@ -78,7 +80,7 @@ impl Ledger {
         check_release(client, &head).await;
     }
 
-    /// Everything that a change makes was made by the one that was cut off.
+    /// Checks that the interrupted deploy made everything that a change makes.
     async fn check_landed(&self, client: &Client, head: &AppVersion, deploy: &Deploy) {
         assert_eq!(head.number, self.app_versions.len() as i64 + 1);
         check_release(client, head).await;
@@ -93,7 +95,7 @@ impl Ledger {
         assert!(has("live.moved", "live") && has("latest.moved", "latest"));
     }
 
-    /// The whole history: every deploy once, every version with its files, nothing that no deploy made.
+    /// Checks the whole history: each deploy once, each version with its files, and nothing else.
     pub async fn check_everything(&self, client: &Client) {
         let mut found = Vec::new();
         let mut cursor = None;
@@ -126,7 +128,7 @@ impl Ledger {
         let listed = client.unit_list(APP, None, 1000, None).await.unwrap().items;
         let listed: Vec<UnitKey> =
             listed.into_iter().map(|unit| UnitKey { kind: unit.kind, name: unit.name }).collect();
-        // The environment joined the app when it was first used.
+        // The app got the environment when a function first used it.
         let (environments, deployed): (Vec<_>, Vec<_>) =
             listed.into_iter().partition(|key| key.kind == UnitKind::Environment);
         assert_eq!(environments.len(), 1, "{environments:?}");
@@ -142,7 +144,7 @@ impl Ledger {
     }
 }
 
-/// Newest first, one after the other; answers the lowest.
+/// Checks that events are newest first without gaps. Returns the lowest number.
 fn check_gapless(events: &[Event], above: Option<i64>) -> i64 {
     let mut expected = above.map_or(events[0].id, |above| above - 1);
     for event in events {
@@ -156,7 +158,7 @@ async fn head(client: &Client) -> AppVersion {
     client.app_version_get(APP, "head").await.unwrap()
 }
 
-/// The newest app version is released, and its release is latest and live.
+/// Checks that the newest app version is released, and that this release is latest and live.
 async fn check_release(client: &Client, head: &AppVersion) {
     let release = head.release.as_ref().unwrap_or_else(|| panic!("{} has no release", head.message));
     assert_eq!(release.state, ReleaseState::Active);
@@ -165,7 +167,7 @@ async fn check_release(client: &Client, head: &AppVersion) {
     check_gapless(&client.event_list(APP, 30, None).await.unwrap().items, None);
 }
 
-/// What can be downloaded is what was sent.
+/// Checks that downloads equal the uploads.
 async fn check_files(client: &Client, key: &UnitKey, number: i64, files: Option<&Files>) {
     let Some(files) = files else { return };
     let response = client.version_download(APP, key, &number.to_string(), None).await.unwrap();

@@ -1,4 +1,4 @@
-//! What a case folder says.
+//! The format of `steps.yaml`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,28 +8,28 @@ use serde::Deserialize;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Step {
-    /// Says what this is about when it fails.
+    /// Shown when the step fails.
     #[serde(default)]
     pub name: String,
-    /// Deploys the folder and remembers the release under this name.
+    /// Deploys the folder and records the release under this name.
     pub deploy: Option<String>,
-    /// Writes files before anything else of the step.
+    /// Files to write before the rest of the step.
     #[serde(default)]
     pub write: BTreeMap<String, String>,
     /// Runs `milepost ARGS`; it must succeed.
     pub run: Option<String>,
-    /// What the command reads.
+    /// Standard input of the command.
     #[serde(default)]
     pub input: String,
     /// `METHOD /path`.
     pub request: Option<String>,
-    /// In front of the domain; `{app}` alone, which is live, when left out.
+    /// The label before the domain; `{app}`, which is live, by default.
     pub host: Option<String>,
     #[serde(default)]
     pub headers: Vec<(String, String)>,
     #[serde(default)]
     pub body: String,
-    /// The body is so many bytes instead, each of another value than the one before.
+    /// The length of a generated body, in which each byte differs from the one before.
     pub body_bytes: Option<usize>,
     #[serde(default)]
     pub expect: Expect,
@@ -39,7 +39,7 @@ pub struct Step {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Expect {
     pub status: Option<u16>,
-    /// Values of headers, each exactly; an empty text means that the header is not there.
+    /// Exact values of headers. An empty value means that the header must be absent.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
     /// All values of a repeated header, in order.
@@ -48,7 +48,7 @@ pub struct Expect {
     pub body: Option<String>,
     pub contains: Option<String>,
     pub json: Option<serde_json::Value>,
-    /// The body is the request's body.
+    /// The body must equal that of the request.
     #[serde(default)]
     pub echo: bool,
     pub length: Option<usize>,

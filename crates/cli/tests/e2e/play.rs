@@ -1,4 +1,4 @@
-//! Plays the steps of a case.
+//! Runs the steps of a case.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use reqwest::{Client, Method, Response};
 
 use crate::case::{self, Expect, Step};
 
-/// One app on a server of its own.
+/// An app on its own server.
 struct Stage {
     env: CliEnv,
     server: Server,
@@ -24,10 +24,10 @@ pub async fn play(name: &str) {
     copy(&case::root().join(name), &env.work_dir());
     let app = name.replace('_', "-");
     env.set("MILEPOST_APP", &app);
-    // Real times: functions are timed, and lines of logs have to be in order.
+    // The real clock: functions are timed, and log lines must be in order.
     env.unset("MILEPOST_TEST_CLOCK");
     let server = env.server();
-    // Our own client brings the cryptography along that reqwest insists on.
+    // Creating our client installs the TLS provider that reqwest needs.
     milepost_client::Client::new(server.api(), "").unwrap();
     let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let mut stage = Stage { env, server, client, app, releases: BTreeMap::new() };
@@ -115,7 +115,7 @@ impl Stage {
         }
     }
 
-    /// Names of releases and the app's own put in.
+    /// Replaces the names of releases and of the app.
     fn filled(&self, text: &str) -> String {
         let text = text.replace("{app}", &self.app);
         self.releases.iter().fold(text, |text, (name, id)| text.replace(&format!("{{{name}}}"), id))

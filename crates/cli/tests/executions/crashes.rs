@@ -10,11 +10,11 @@ use crate::stage::{APP, PATIENCE, Stage, new};
 
 const RUNNING: usize = 20;
 const QUEUED: usize = 500;
-/// One app gets seven places of eight, so twenty of these.
+/// One app may use seven of eight slots, so 20 of these 22 (rounded up).
 const PLACES: &str = "22";
 
 #[test]
-fn slow_a_killed_server_loses_no_execution_and_tells_the_attempts() {
+fn slow_a_killed_server_loses_no_execution_and_records_attempts() {
     let mut stage = Stage::new(&["--executions", PLACES]);
     let gate = Gate::new();
     let running: Vec<Execution> = (0..RUNNING).map(|_| stage.queue("wait", Some(gate.input()))).collect();
@@ -27,14 +27,15 @@ fn slow_a_killed_server_loses_no_execution_and_tells_the_attempts() {
     });
     let _synchronous = gate.next();
     stage.world.server.kill9();
-    assert!(waiting.join().unwrap().is_err(), "whoever waited is told");
+    assert!(waiting.join().unwrap().is_err(), "the waiting caller gets an error");
     drop(held);
     gate.open();
     stage.world.server.restart();
 
     let any =
         |status| !stage.listed(&ExecutionFilter { status: Some(status), ..ExecutionFilter::default() }).is_empty();
-    // Before a running one can go back into the queue it is given back, which the start has done.
+    // A running execution must be given back before it can be queued again. The restart has done
+    // this.
     eventually_blocking(PATIENCE * 2, || !any(ExecutionStatus::Queued) && !any(ExecutionStatus::Running));
     let all = stage.listed(&ExecutionFilter::default());
     assert_eq!(all.len(), RUNNING + QUEUED + 1);
@@ -53,7 +54,7 @@ fn slow_a_killed_server_loses_no_execution_and_tells_the_attempts() {
     }
     let synchronous = all.iter().find(|execution| execution.sync).unwrap();
     assert_eq!(synchronous.status, ExecutionStatus::Error);
-    assert!(synchronous.result.as_ref().unwrap().as_str().contains("nobody waits"), "{synchronous:?}");
+    assert!(synchronous.result.as_ref().unwrap().as_str().contains("its caller is gone"), "{synchronous:?}");
 }
 
 #[test]
@@ -63,7 +64,7 @@ fn slow_one_that_runs_in_three_servers_that_die_is_not_tried_again() {
     let poison = stage.queue("wait", Some(gate.input()));
     for _ in 1..=MAX_ATTEMPTS {
         let _held = gate.next();
-        // That an instance has it is written by now: what was accepted later has ended.
+        // By now it is recorded that an instance has it: an execution accepted later has ended.
         stage.world.ok("execution create echo");
         stage.world.server.kill9();
         stage.world.server.restart();
@@ -75,7 +76,7 @@ fn slow_one_that_runs_in_three_servers_that_die_is_not_tried_again() {
 }
 
 #[test]
-fn a_server_that_is_told_to_stop_lets_executions_end() {
+fn a_stopping_server_waits_for_executions() {
     let mut stage = Stage::new(&["--executions", "1"]);
     let gate = Gate::new();
     let running = stage.queue("wait", Some(gate.input()));
@@ -83,7 +84,7 @@ fn a_server_that_is_told_to_stop_lets_executions_end() {
     let next = stage.queue("echo", None);
     let server_file = stage.world.env.data_dir().join("server.json");
     let letting_go = std::thread::spawn(move || {
-        // It goes when the server has heard that it is to stop.
+        // The file is removed when the server begins to stop.
         eventually_blocking(Duration::from_secs(20), || !server_file.exists());
         waiting.let_go();
     });
@@ -97,7 +98,7 @@ fn a_server_that_is_told_to_stop_lets_executions_end() {
 }
 
 #[test]
-fn slow_what_still_runs_when_the_time_to_stop_is_over_runs_again() {
+fn slow_executions_cut_off_by_the_stop_run_again() {
     let mut stage = Stage::new(&[]);
     let gate = Gate::new();
     let running = stage.queue("wait", Some(gate.input()));

@@ -31,16 +31,16 @@ fn a_synchronous_execution_answers_its_result_and_keeps_its_log() {
 }
 
 #[test]
-fn inputs_and_results_are_passed_on_letter_by_letter() {
+fn inputs_and_results_are_passed_on_unchanged() {
     let stage = Stage::new(&[]);
-    // Larger than any 64-bit number, with digits that a float does not need, and not in the order of the names.
+    // Larger than any 64-bit number, with digits that a float would lose, and with unsorted keys.
     let sent = r#"{"z": 123456789012345678901234567890, "a": [0.1000], "b": -0.0}"#;
     stage.world.env.write_file("input.json", sent);
     let id = stage.world.json("execution create echo --input @input.json")["id"].as_str().unwrap().to_owned();
     let ended = stage.get(&id);
     assert_eq!(ended.input.unwrap().as_str(), sent);
     let given = r#""given":{"z":123456789012345678901234567890,"a":[0.1],"b":-0.0}"#;
-    assert!(ended.result.as_ref().unwrap().as_str().contains(given), "as Python tells it again: {:?}", ended.result);
+    assert!(ended.result.as_ref().unwrap().as_str().contains(given), "as Python prints it: {:?}", ended.result);
     assert!(stage.world.ok(&format!("execution get {id}")).contains("0.1000"));
     stage.world.ok("execution create echo --async --input '{\"a\": 1e999}'");
     assert!(stage.world.ok("execution list -o yaml").contains("1e999"), "also what no number of ours can hold");
@@ -54,17 +54,18 @@ fn a_synchronous_execution_ends_when_its_caller_hangs_up_at_any_moment() {
     let (client, new) = (stage.client(), new("echo", None, true));
     let mut answered = 0;
     for caller in 0..CALLERS {
-        // Each has a little more patience than the last, so that some leave in the middle of the commit.
+        // Each caller waits slightly longer than the last, so that some disconnect during the
+        // commit.
         let patience = Duration::from_micros(250 * caller);
         let call = async { tokio::time::timeout(patience, client.execution_create(APP, &new)).await };
         answered += usize::from(stage.block_on(call).is_ok());
     }
-    assert!(answered < CALLERS as usize, "nobody has hung up");
+    assert!(answered < CALLERS as usize, "no caller disconnected");
     let all = || stage.listed(&ExecutionFilter::default());
     eventually_blocking(PATIENCE, || all().iter().all(|one| one.status.is_ended()));
     let odd: Vec<_> = all().into_iter().filter(|one| one.status != ExecutionStatus::Success).collect();
     assert!(odd.is_empty(), "{odd:?}");
-    assert!(all().len() > answered + 1, "of those who hung up nobody got as far as an execution");
+    assert!(all().len() > answered + 1, "no caller disconnected after its execution was accepted");
 }
 
 #[test]
@@ -86,12 +87,12 @@ fn a_queued_execution_is_accepted_at_once_and_ends_by_itself() {
 }
 
 #[test]
-fn a_function_that_fails_is_told_as_failed_and_not_tried_again() {
+fn a_failed_function_is_reported_and_not_retried() {
     let stage = Stage::new(&[]);
     for (how, told) in [
         ("throw", "The function threw: ValueError: as asked."),
         ("sleep", "The function did not answer within 1 s."),
-        // Neither the head nor the rest takes a second, both together do.
+        // Neither the headers nor the rest take a second, but both together do.
         ("drip", "The function did not answer within 1 s."),
         ("refuse", "The function answered 404: no such order"),
     ] {
@@ -108,7 +109,7 @@ fn a_function_that_fails_is_told_as_failed_and_not_tried_again() {
 }
 
 #[test]
-fn a_wrong_request_starts_nothing_and_says_what_is_wrong() {
+fn an_invalid_request_starts_nothing_and_gets_a_reason() {
     let stage = Stage::new(&[]);
     for (line, code, told) in [
         ("execution create echo --input hello", 2, "the input is not JSON"),
@@ -146,7 +147,7 @@ fn a_cancelled_execution_ends_whether_it_waits_or_runs() {
     stage.world.ok(&format!("execution cancel {}", running.id));
     let ended = stage.ended(&running.id);
     assert_eq!((ended.status, ended.result), (ExecutionStatus::Cancelled, None));
-    // Its place is free again.
+    // Its slot is free again.
     let next = stage.queue("echo", None);
     assert_eq!(stage.ended(&next.id).status, ExecutionStatus::Success);
     let refused = stage.world.run(&format!("execution cancel {}", running.id));

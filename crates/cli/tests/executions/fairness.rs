@@ -45,7 +45,7 @@ fn slow_one_that_finds_every_instance_busy_waits_in_the_queue_again_and_that_is_
     let began = || stage.get(&second.id).attempts.first().map(|attempt| attempt.started_at);
     eventually_blocking(PATIENCE, || began().is_some());
     let early = began();
-    // The runtime lets a call wait for an instance for 30 seconds.
+    // A call waits for an instance for up to 30 seconds.
     eventually_blocking(PATIENCE, || began().is_some_and(|began| Some(began) != early));
     held.let_go();
     gate.open();
@@ -56,7 +56,7 @@ fn slow_one_that_finds_every_instance_busy_waits_in_the_queue_again_and_that_is_
 }
 
 #[test]
-fn a_queue_that_is_full_refuses_and_says_what_to_do() {
+fn a_full_queue_refuses_with_a_hint() {
     let stage = Stage::new(&["--executions", "0"]);
     stage.world.ok("plan set free");
     let (client, new) = (stage.client(), new("echo", None, false));

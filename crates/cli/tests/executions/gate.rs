@@ -1,4 +1,5 @@
-//! Functions that wait until the test lets them go: each connects to the test, and reads until it gets a byte.
+//! Functions that block until the test releases them: each connects to the test and waits for a
+//! byte.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 pub struct Gate(TcpListener);
 
-/// A function that waits.
+/// A blocked function.
 pub struct Waiting(TcpStream);
 
 impl Gate {
@@ -15,17 +16,17 @@ impl Gate {
         Self(TcpListener::bind("127.0.0.1:0").unwrap())
     }
 
-    /// The input of a function that waits here.
+    /// The input that makes a function block here.
     pub fn input(&self) -> Value {
         json!({ "port": self.0.local_addr().unwrap().port() })
     }
 
-    /// The next function that has come so far.
+    /// Waits for the next function to arrive.
     pub fn next(&self) -> Waiting {
         Waiting(self.0.accept().unwrap().0)
     }
 
-    /// From now on nobody waits.
+    /// Lets all later functions pass.
     pub fn open(self) {
         std::thread::spawn(move || {
             while let Ok((stream, _)) = self.0.accept() {
@@ -36,7 +37,7 @@ impl Gate {
 }
 
 impl Waiting {
-    /// A function that is gone already needs no word.
+    /// Releases the function. One that has ended already is ignored.
     pub fn let_go(mut self) {
         let _ = self.0.write_all(b"x");
     }

@@ -12,10 +12,10 @@ use milepost_testkit::postgres::Cluster;
 use crate::gate::Gate;
 use crate::stage::{APP, PATIENCE, Stage};
 
-/// A node is dead after 20 seconds without a beat, and others look every five.
+/// A node is dead after 20 seconds without a heartbeat, and others check every five seconds.
 const TAKEN_OVER: Duration = Duration::from_secs(60);
 
-/// A second server over the database of the first, with its key and its files, and a folder of its own.
+/// A second server on the same database, key and blobs, with its own data folder.
 struct Second {
     server: Server,
     client: Client,
@@ -40,7 +40,7 @@ impl Second {
 }
 
 #[test]
-fn slow_a_node_takes_over_from_one_that_died_and_hears_what_is_to_be_cancelled() {
+fn slow_invariant_11_a_node_takes_over_from_a_dead_one_and_receives_cancellations() {
     let cluster = Cluster::start_private(true);
     let database = cluster.database();
     let mut stage = Stage::new(&["--database", &database.url, "--executions", "1"]);
@@ -48,7 +48,8 @@ fn slow_a_node_takes_over_from_one_that_died_and_hears_what_is_to_be_cancelled()
     let taken_over = stage.queue("wait", Some(gate.input()));
     let first = gate.next();
     let second = Second::beside(&stage, &database.url);
-    // The first node has no place left, so the second one runs it; the first one is asked to cancel it.
+    // The first node has no free slot, so the second one runs it. The cancellation is sent to the
+    // first one.
     let elsewhere = stage.queue("wait", Some(gate.input()));
     let _held = gate.next();
     stage.world.ok(&format!("execution cancel {}", elsewhere.id));

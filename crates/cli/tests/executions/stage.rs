@@ -1,4 +1,4 @@
-//! An app with functions that do as their input says, and ways to wait for what becomes of executions.
+//! An app whose functions follow their input, and ways to wait for the results of executions.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use crate::common::World;
 
 pub const APP: &str = "shop";
-/// Cold starts of interpreters on a busy machine.
+/// Long enough for cold starts of interpreters on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub const MANIFEST: &str = "
@@ -88,7 +88,7 @@ impl Stage {
         stage
     }
 
-    /// Deploys the folder and answers the release.
+    /// Deploys the folder and returns the release.
     pub fn deploy(&self) -> String {
         self.world.json("deploy")["release"]["id"].as_str().unwrap().to_owned()
     }
@@ -111,14 +111,14 @@ impl Stage {
         self.block_on(self.client().execution_get(APP, id)).unwrap()
     }
 
-    /// Waits until it has ended.
+    /// Waits until the execution has ended.
     #[track_caller]
     pub fn ended(&self, id: &str) -> Execution {
         eventually_blocking(PATIENCE, || self.get(id).status.is_ended());
         self.get(id)
     }
 
-    /// The newest executions that were started this way, newest first.
+    /// Executions with this cause, newest first.
     pub fn caused_by(&self, cause: CauseKind) -> Vec<Execution> {
         self.listed(&ExecutionFilter { cause: Some(cause), ..ExecutionFilter::default() })
     }

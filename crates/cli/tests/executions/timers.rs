@@ -7,7 +7,7 @@ fn with_timer() -> String {
     format!("{MANIFEST}timers:\n  tick: {{ cron: \"@every 1s\", function: echo }}\n")
 }
 
-/// A job as the clock of the test: when it has fired twice, everything of a second's rhythm has had its turn.
+/// Waits until a job has fired twice: then everything that fires each second has fired too.
 fn two_seconds(stage: &Stage) {
     let job = stage.world.json("job create --function echo --cron '@every 1s' --count 2");
     let id = job["id"].as_str().unwrap();
@@ -41,7 +41,7 @@ fn a_timer_fires_for_the_live_release_only_and_stops_when_live_goes_back() {
 }
 
 #[test]
-fn the_list_tells_when_a_timer_fires_next_and_when_live_has_another() {
+fn timer_list_shows_the_next_firing_and_differences_to_live() {
     let stage = Stage::new(&[]);
     let manifest = |timers: &str| format!("{MANIFEST}timers:\n{timers}");
     let deploy = |timers: &str| {

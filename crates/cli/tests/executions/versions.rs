@@ -10,7 +10,7 @@ fn a_queued_execution_runs_the_version_that_was_decided_on_through_ten_updates()
     let gate = Gate::new();
     let first = stage.queue("wait", Some(gate.input()));
     let waiting = gate.next();
-    // The only place is taken, so this one stays in the queue.
+    // The only slot is taken, so this one stays queued.
     let queued = stage.queue("echo", None);
     assert_eq!(queued.status, ExecutionStatus::Queued);
     for answer in 2..=11 {

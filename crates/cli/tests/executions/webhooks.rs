@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::stage::{ECHO, Stage};
 
-/// The signature as a sender of webhooks makes it, with another program than ours.
+/// The signature of a webhook's sender, made by another program than ours.
 fn signed(secret: &str, body: &str) -> String {
     let script =
         "import hmac, sys; print(hmac.new(sys.argv[1].encode(), sys.stdin.buffer.read(), 'sha256').hexdigest())";
@@ -21,16 +21,16 @@ fn signed(secret: &str, body: &str) -> String {
     format!("sha256={}", String::from_utf8(output.stdout).unwrap().trim())
 }
 
-/// Where a webhook is called. What a command printed has other ports than the real ones.
+/// The address to call. Ports in the output of commands are masked.
 fn address(stage: &Stage, webhook: &Value) -> String {
     let path = format!("/api/v1/webhooks/{}/invoke", webhook["id"].as_str().unwrap());
     assert!(webhook["url"].as_str().unwrap().ends_with(&path), "{webhook}");
     stage.client().server().join(&path).unwrap().to_string()
 }
 
-/// Calls an address without a token, and answers the status and the body.
+/// Calls an address without a token, and returns the status and the body.
 fn call(stage: &Stage, url: &str, signature: Option<&str>, body: &str) -> (u16, Value) {
-    // Our own client brings the cryptography along that reqwest insists on.
+    // Creating our client installs the TLS provider that reqwest needs.
     let _client = stage.client();
     stage.block_on(async {
         let mut request =
@@ -62,7 +62,7 @@ fn a_call_of_a_webhook_runs_the_function_with_the_body_as_input() {
     assert!(table.contains("echo latest") && table.contains("from git"), "{table}");
     assert_eq!(stage.world.ok("webhook list -o name").trim(), id);
 
-    // It follows the code, then an alias, then stays with a version.
+    // The webhook calls the newest code, then an alias, then a fixed version.
     stage.world.env.write_file("echo/main.py", ECHO.replace("'answer': 1", "'answer': 2"));
     stage.deploy();
     stage.world.ok("function alias create echo --alias stable --version 1");
@@ -88,7 +88,7 @@ fn a_call_of_a_webhook_runs_the_function_with_the_body_as_input() {
 }
 
 #[test]
-fn the_bound_of_a_body_is_on_what_was_sent_and_not_on_the_json_that_it_becomes() {
+fn body_limits_apply_to_the_sent_bytes_and_not_to_the_json() {
     let stage = Stage::new(&[]);
     let url = address(&stage, &stage.world.json("webhook create --function conf"));
     let _client = stage.client();
@@ -129,7 +129,7 @@ fn a_secret_is_shown_once_and_calls_must_be_signed_with_it() {
     assert_ne!(new, secret);
     assert_eq!(call(&stage, url, Some(&signed(secret, body)), body).0, 401);
     assert_eq!(call(&stage, url, Some(&signed(new, body)), body).0, 202);
-    // One that the sender chose, and a restart: it is sealed with the key of the server.
+    // A secret chosen by the sender survives a restart: it is sealed with the key of the server.
     stage.world.env.write_file("secret.txt", "chosen by the sender\n");
     let own = stage.world.json(&format!("webhook update {id} --secret-file secret.txt"));
     assert_eq!((&own["signed"], own.get("secret")), (&json!(true), None));

@@ -15,7 +15,7 @@ fn set_executable(story: &mut Story, relative: &str, executable: bool) {
 
 fn link(story: &mut Story, relative: &str, target: &str) {
     let path = path(story, relative);
-    // It may not be there yet.
+    // It may not exist yet.
     let _ = fs::remove_file(&path);
     symlink(target, &path).unwrap();
 }

@@ -112,7 +112,7 @@ pub fn help(story: &mut Story) {
     story.run("secret set --help");
 }
 
-/// Help and usage show what is set, and wrap their lines by its length.
+/// Help and usage print the values of variables, and wrap lines by their length.
 fn forget_the_data_folder(story: &mut Story) {
     story.world().env.unset("MILEPOST_DATA");
 }

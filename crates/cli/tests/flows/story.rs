@@ -1,10 +1,10 @@
-//! A transcript of what somebody typed.
+//! A transcript of commands and their output.
 
 use serde_json::Value;
 
 use crate::common::{World, words};
 
-/// The server starts with the first command that needs it.
+/// Starts the server with the first command that needs it.
 #[derive(Default)]
 pub struct Story {
     world: Option<World>,
@@ -16,13 +16,13 @@ impl Story {
         self.world.get_or_insert_with(World::new)
     }
 
-    /// A line as it is typed after `milepost`.
+    /// Runs a command line, given without `milepost`.
     pub fn run(&mut self, line: &str) {
         let output = self.world().run(line);
         self.text.push_str(&output.snapshot());
     }
 
-    /// The same for a line that prints what is different each time, like a token.
+    /// Runs a command whose output differs each time, such as a token.
     pub fn run_without_data(&mut self, line: &str) {
         let mut output = self.world().run(line);
         assert!(!output.stdout.is_empty(), "{line}");
@@ -37,7 +37,7 @@ impl Story {
         self.text.push_str(&output.snapshot());
     }
 
-    /// A line typed by somebody who has this variable set.
+    /// Runs a command with an environment variable.
     pub fn run_with(&mut self, variable: &str, value: &str, line: &str) {
         let words = words(line);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -47,7 +47,7 @@ impl Story {
         self.text.push_str(&output.snapshot());
     }
 
-    /// What a reader should know about the lines that follow.
+    /// Adds a comment to the transcript.
     pub fn note(&mut self, text: &str) {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -59,7 +59,7 @@ impl Story {
         self.world().env.write_file(path, contents);
     }
 
-    /// Something that was printed, for use in a later line; not part of the story.
+    /// Returns a value from the output of a command that is not part of the transcript.
     pub fn value(&mut self, line: &str, pointer: &str) -> String {
         let json = self.world().json(line);
         match json.pointer(pointer) {
@@ -68,7 +68,7 @@ impl Story {
         }
     }
 
-    /// The id of an active release, counted from the newest.
+    /// Returns the id of an active release, counted from the newest.
     pub fn release(&mut self, from_newest: usize) -> String {
         self.value("release list", &format!("/{from_newest}/id"))
     }

@@ -27,7 +27,7 @@ pub fn config(story: &mut Story) {
     story.file("config.yaml", "greeting: hello\ngreeting: hi\n");
     story.run("config apply config.yaml");
     story.run("config apply missing.yaml");
-    story.note("Nobody could type into an editor here.");
+    story.note("Without a terminal there is no editor.");
     story.run("config edit");
     story.note("Its versions, and what is said of those that do not exist.");
     story.run("config version list");

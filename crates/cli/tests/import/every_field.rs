@@ -1,5 +1,5 @@
-//! Nothing is lost without a word: a folder with every field that specs are known to have, each with a remark that says what must
-//! become of it.
+//! `import` drops nothing silently: a folder with every known field of specs, each annotated with
+//! the expected result.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! Folders of specs and the manifests that `import` makes of them. `expected.txt` is all that was said and all that was written;
-//! `INSTA_UPDATE=always cargo test -p milepost-cli --test roundtrip` writes it anew.
+//! Folders of specs and the manifests that `import` makes of them. `expected.txt` has the output
+//! and the written files; `INSTA_UPDATE=always cargo test -p milepost-cli --test roundtrip`
+//! rewrites it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use crate::copy_folder;
 const EXPECTED: &str = "expected.txt";
 
 #[test]
-fn folders_of_specs_become_manifests_and_what_is_lost_is_listed() {
+fn import_lists_everything_it_drops() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import");
     let mut cases: Vec<PathBuf> = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path()).collect();
     cases.retain(|case| case.is_dir());
@@ -36,7 +37,7 @@ fn folders_of_specs_become_manifests_and_what_is_lost_is_listed() {
         } else if fs::read_to_string(&expected).unwrap_or_default() != told {
             wrong.push(format!("{name}:\n{told}"));
         }
-        // A second one does not write over the first.
+        // A second import does not overwrite the first.
         let again = env.run_in(name, &["import"]);
         assert_eq!(again.status, Some(2), "{}", again.snapshot());
         assert!(again.stderr.contains("--out FILE"), "{}", again.snapshot());
@@ -55,7 +56,7 @@ fn a_manifest_in_another_folder_names_the_same_files() {
     assert!(output.succeeded(), "{}", output.snapshot());
     let report: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(report["manifest"], "else/where/milepost.yaml");
-    // No file is another one, and no unit; only the environment says more there than here.
+    // Files and units are equal. Only the environment differs.
     let lost = report["lost"].as_array().unwrap().iter().map(|lost| lost["message"].as_str().unwrap());
     assert_eq!(lost.filter(|lost| !lost.contains("of environment `py`")).collect::<Vec<_>>(), [""; 0], "{report}");
     let manifest = fs::read_to_string(env.work_dir().join("else/where/milepost.yaml")).unwrap();
@@ -73,7 +74,7 @@ fn a_folder_with_mistakes_is_not_imported() {
     assert!(!env.work_dir().join("milepost.yaml").exists());
 }
 
-/// Every file with its content, and what else is to be seen of it.
+/// Appends each file with its content, mode or link target.
 fn show(root: &Path, path: &Path, to: &mut String) {
     use std::os::unix::fs::PermissionsExt;
     let Ok(metadata) = path.symlink_metadata() else { return };

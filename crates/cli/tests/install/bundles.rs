@@ -19,13 +19,13 @@ fn a_bundle_installs_and_upgrades_without_a_network() {
     assert!(author.refused("upgrade offline").contains("was installed from a bundle"));
     let done = author.ok("upgrade offline --bundle two.bundle");
     assert!(done.starts_with("Upgraded app offline from 1.0.0 to 1.1.0."), "{done}");
-    // An old bundle is an old copy of the channel.
+    // An old bundle is an old copy of the channel, so it is refused.
     let old = author.refused("upgrade offline --bundle one.bundle");
     assert!(old.contains("is an old copy"), "{old}");
 }
 
 #[test]
-fn a_bundle_without_the_latest_tells_how_to_install_what_it_has() {
+fn an_incomplete_bundle_hints_at_installing_its_versions() {
     let author = Author::of(World::on_machine_time());
     author.release("1.0.0", "--to channels");
     author.release("1.1.0", "--to channels");
@@ -50,7 +50,7 @@ fn a_bundle_that_was_altered_installs_nothing() {
     bytes[at + 4] = b'6';
     std::fs::write(&path, bytes).unwrap();
     let said = author.refused("install --bundle one.bundle --app offline");
-    assert!(said.contains("cut off or altered") && !said.contains("connection"), "{said}");
+    assert!(said.contains("truncated or altered") && !said.contains("connection"), "{said}");
     assert!(author.refused("install status offline").contains("app `offline` does not exist"));
     std::fs::write(&path, b"not a bundle at all").unwrap();
     assert!(author.refused("install --bundle one.bundle --app offline").contains("not a bundle"));

@@ -15,7 +15,7 @@ const SEED: u64 = 20_261_116;
 const APP: &str = "shop";
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is installed, and what the app's configuration says.
+/// The installed version, and the one in the app's configuration.
 async fn versions(world: &World) -> (String, String) {
     let client = world.client();
     let install = client.install_get(APP).await.unwrap();
@@ -55,7 +55,7 @@ fn slow_a_server_that_is_killed_in_an_upgrade_is_at_the_old_or_at_the_new_versio
         assert!(installed == old || installed == new, "{installed} after {moment:?}");
         assert!(answer.is_err() || installed == new, "it was answered and is lost");
         *if installed == new { &mut landed } else { &mut lost } += 1;
-        // Nobody holds it: what was cut off can be done again at once.
+        // The lease does not block: the interrupted upgrade can be repeated at once.
         let started = Instant::now();
         runtime.block_on(world.client().upgrade(APP, &Upgrade::default())).unwrap();
         if installed == old {
@@ -63,7 +63,7 @@ fn slow_a_server_that_is_killed_in_an_upgrade_is_at_the_old_or_at_the_new_versio
         }
         assert_eq!(runtime.block_on(versions(&world)), (new.clone(), new));
     }
-    // Kills that always come too early or too late would show nothing.
+    // Kills that always come too early or too late would prove nothing.
     assert!(landed >= 3 && lost >= 3, "{landed} upgrades had landed when the server was killed, {lost} had not");
 }
 

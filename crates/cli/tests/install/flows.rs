@@ -67,7 +67,7 @@ fn a_server_that_runs_takes_patches_by_itself_and_goes_back_when_they_are_not_we
     author.release("1.0.1", "--to channels");
     eventually_blocking(PATIENCE, || version(&author, "copy") == "1.0.1");
     assert_eq!(author.json("install status copy")["installedBy"], "watcher");
-    // A version without the page that tells its health.
+    // This version lacks the page that the health check requests.
     author.manifest("1.0.2", "two");
     std::fs::remove_file(author.world.env.work_dir().join("public/index.html")).unwrap();
     author.world.env.write_file("public/other.html", "x");
@@ -78,7 +78,7 @@ fn a_server_that_runs_takes_patches_by_itself_and_goes_back_when_they_are_not_we
     assert_eq!((&status["entry"]["version"], &status["live"]), (&"1.0.1".into(), &"1.0.1".into()), "{status:#}");
     assert_eq!(status["brakes"]["skipped"][0], "1.0.2");
     assert_eq!(live_moves(&author, "copy"), 2, "users never got it");
-    // What the next looks find does not hide why it is skipped.
+    // Later checks do not hide the reason why it is skipped.
     eventually_blocking(PATIENCE, || author.json("install status copy")["lastCheck"]["kind"] != "unhealthy");
     let status = author.ok("install status copy");
     let failed = status.lines().find(|line| line.starts_with("Failed")).unwrap_or_else(|| panic!("{status}"));
@@ -90,7 +90,7 @@ fn a_server_that_runs_takes_patches_by_itself_and_goes_back_when_they_are_not_we
     eventually_blocking(PATIENCE, || author.json("install status copy")["lastFailure"].is_null());
 }
 
-/// How often live was moved since the app was made.
+/// The number of times live has moved.
 fn live_moves(author: &Author, app: &str) -> usize {
     let events = author.json(&format!("app history --limit 1000 --app {app}"));
     events.as_array().unwrap().iter().filter(|event| event["kind"] == "live.moved").count()
@@ -110,7 +110,7 @@ fn an_override_counts_at_once_and_gives_the_authors_value_back_at_once() {
     assert_eq!(author.json("config get --app copy")["greeting"], "Hello");
     let refused = author.refused("install policy copy --unset greeting");
     assert!(refused.contains("does not override `greeting`"), "{refused}");
-    // What the server warns of is shown.
+    // Warnings from the server are shown.
     author.release("1.0.1", "--to channels");
     author.ok("upgrade copy");
     author.ok("rollback --app copy");
@@ -166,7 +166,7 @@ fn a_pinned_version_of_this_servers_own_channels_stays() {
     assert!(missing.contains("has no version `9.9.9`") && missing.contains("1.0.1"), "{missing}");
     assert!(author.refused("install shop --app none").contains("has no version"));
     assert!(author.refused("install").contains("no package or channel given"));
-    // Over HTTP the same channel is followed.
+    // The same channel over HTTP.
     let channel = format!("{}/channels/shop/stable", author.world.server.api());
     author.ok(&format!("install --channel {channel} --app new"));
     assert_eq!(version(&author, "new"), "1.0.1");
@@ -176,7 +176,7 @@ fn a_pinned_version_of_this_servers_own_channels_stays() {
 #[test]
 fn a_package_without_a_version_and_a_channel_follow_the_channel() {
     let (author, channel) = author();
-    // As the seed names it.
+    // The name from the seed.
     let refused = author.refused(&format!("install crossplane/aws-stack --channel {channel}"));
     assert!(refused.contains("aws-stack"), "{refused}");
     author.ok("publish --to channels --package crossplane/aws-stack --app-version live");
@@ -206,7 +206,7 @@ fn options_of_a_followed_channel_are_refused_for_a_version_that_stays() {
         assert!(said.contains(&format!("`{name}` applies only to installs that follow a channel")), "{said}");
     }
     author.ok(&format!("install shop:1.0.0 --channel {channel} --app copy --set greeting=Moin --health /index.html"));
-    // The server refuses it too: what is sent by others, and what is changed later.
+    // The server refuses the same from other clients, and in later changes.
     for option in ["--policy minor=immediate", "--window 'sun 02:00-04:00'", "--poll 1m"] {
         let said = author.refused(&format!("install policy copy {option}"));
         assert!(said.contains("a pinned install stays at its version"), "{said}");
@@ -236,7 +236,7 @@ fn secrets_that_an_app_wants_are_listed_and_given() {
 fn options_that_cannot_be_are_refused_before_anything_is_sent() {
     let (author, channel) = author();
     let install = |options: &str| author.refused(&format!("install --channel {channel} --app copy {options}"));
-    assert!(install("--policy minor=window").contains("wait for a window, and there is none"));
+    assert!(install("--policy minor=window").contains("wait for a window, but none is set"));
     assert!(install("--window 'sun 25:00-26:00'").contains("`25:00` is not a time of day"));
     assert!(install("--zone Europe/Berlim --deny sat").contains("Europe/Berlin"));
     assert!(install("--health healthz").contains("is not a health check"));
@@ -257,7 +257,7 @@ fn a_version_of_a_registry_is_found_by_its_tag_and_kept_by_its_digest() {
     assert!(published.to_string().contains(status["entry"]["id"].as_str().unwrap()), "{published}");
     assert!(author.refused(&format!("install {repository}:7.7.7 --app none")).contains("registry has no app"));
     assert!(author.ok("upgrade old --to 1.0.1").starts_with("Upgraded app old from 1.0.0 to 1.0.1."));
-    // A channel whose artifacts are in the registry is followed as any other.
+    // A channel may keep its artifacts in a registry.
     let channel = format!("{}/channels/shop/stable", author.world.server.api());
     author.ok(&format!("install --channel {channel} --app new"));
     assert_eq!(version(&author, "new"), "1.0.1");

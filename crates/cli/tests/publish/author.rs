@@ -1,4 +1,4 @@
-//! An author with an app that has files, a configuration and a secret.
+//! An author with an app that has files, configuration and a secret.
 
 use milepost_testkit::cli::Output;
 use serde_json::Value;
@@ -21,7 +21,7 @@ impl Author {
         author
     }
 
-    /// A manifest with this version and a page with this text.
+    /// Writes a manifest with this version and a page with this text.
     pub fn manifest(&self, version: &str, page: &str) {
         let manifest = format!(
             "app: shop\nversion: {version}\nconfig:\n  greeting: Hello\nstatic:\n  - src: public\n    path: /\n"
@@ -55,7 +55,7 @@ impl Author {
         self.world.json(line)
     }
 
-    /// What a command that must fail says.
+    /// Runs a command that must fail, and returns its error.
     #[track_caller]
     pub fn refused(&self, line: &str) -> String {
         let output = self.run(line);
@@ -63,7 +63,7 @@ impl Author {
         output.stderr
     }
 
-    /// Where `channel key` puts the key by itself.
+    /// The default path of `channel key`.
     pub fn key_file(&self) -> String {
         self.world.env.home().join(".config/milepost/channel.key").to_str().unwrap().to_owned()
     }

@@ -1,4 +1,4 @@
-//! The commands of docs/backup.md, as they stand there, while the server deploys and sweeps.
+//! Runs the commands of docs/backup.md unchanged, while the server deploys and sweeps.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::author::{Author, text};
 use crate::common::World;
 
-/// The blocks of shell: the one that makes a backup, and the one that restores it.
+/// The two shell blocks: the backup and the restore.
 fn documented() -> [String; 2] {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/backup.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -17,7 +17,7 @@ fn documented() -> [String; 2] {
     [blocks.next().unwrap(), blocks.next().unwrap()]
 }
 
-/// An author whose server forgets at once what nothing refers to, with some versions of a function.
+/// An author with several versions of a function, whose server sweeps unreferenced blobs at once.
 fn author() -> Author {
     let mut env = CliEnv::new();
     env.unset("MILEPOST_TEST_SEED");
@@ -41,7 +41,7 @@ fn change(author: &Author, number: usize) {
     author.ok("function version update --name f --code f.py --app shop");
 }
 
-/// Deletes a version that was there before the backup began, with its files.
+/// Deletes a version that existed before the backup began, with its files.
 fn forget(author: &Author, number: usize) {
     author.ok(&format!("package version delete --name f-pkg --version {number} --yes --app shop"));
     author.ok("storage sweep");
@@ -68,14 +68,14 @@ impl Places {
 
     #[track_caller]
     fn run(&self, script: &str) {
-        // The environment of the tests, without the program itself.
+        // Takes the environment of the tests, but not the program.
         let command = self.env.command(&[]);
         let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
         let output = Command::new("sh").args(["-euc", script]).env_clear().envs(variables).output().unwrap();
         assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Everything that the restored ledger has is there: every version's files, and every channel.
+    /// Checks that every version's files and every channel of the restored ledger exist.
     fn check(&self, author: &Author) {
         self.run(&documented()[1]);
         let mut env = author.world.env.clone();
@@ -98,7 +98,7 @@ impl Places {
         let file = world.env.home().join("all.bundle").display().to_string();
         world.ok(&format!("bundle --app shop --file {file}"));
         assert!(!channel["versions"].as_array().unwrap().is_empty());
-        // What was swept meanwhile is taken again.
+        // Deleted files can be uploaded again.
         for number in 1..=4 {
             world.env.write_file("f.py", code(number));
             world.ok("function version update --name f --code f.py --app shop");

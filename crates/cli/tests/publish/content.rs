@@ -1,8 +1,9 @@
-//! The folder decides the app, the version and the content: what is published can never be taken for something else.
+//! The folder determines the app, the version and the content, so that a publish cannot use
+//! something else by mistake.
 
 use crate::author::{Author, text};
 
-/// Another app in another folder, deployed.
+/// Deploys another app from another folder.
 fn with_other() -> Author {
     let author = Author::new();
     author.world.env.write_file("other/milepost.yaml", OTHER);
@@ -23,7 +24,7 @@ fn a_folder_elsewhere_is_published_as_its_own_app() {
     let events = author.json("app history --app other").to_string();
     assert!(events.contains("app.published"), "{events}");
     assert!(!author.json("app history --app shop").to_string().contains("app.published"));
-    // The manifest itself may be named.
+    // DIR may be the manifest itself.
     author.world.env.write_file("other/milepost.yaml", OTHER.replace("7.7.7", "7.7.8"));
     assert!(author.ok("publish other/milepost.yaml --to channels").contains("Published other 7.7.8"));
 }
@@ -41,7 +42,7 @@ fn an_option_that_names_another_app_than_the_folder_is_refused() {
 }
 
 #[test]
-fn a_folder_that_differs_from_what_is_live_is_not_published() {
+fn a_folder_that_differs_from_live_is_not_published() {
     let author = Author::new();
     author.manifest("1.1.0", "two");
     author.world.env.write_file(
@@ -57,7 +58,7 @@ fn a_folder_that_differs_from_what_is_live_is_not_published() {
     assert_eq!(text(&live["version"]), "1.1.0");
     author.deploy();
     author.ok("publish");
-    // A unit of the folder that is not named any more, and one that is new.
+    // Removes one unit of the folder and adds another.
     author
         .world
         .env
@@ -68,20 +69,20 @@ fn a_folder_that_differs_from_what_is_live_is_not_published() {
 }
 
 #[test]
-fn a_folder_is_compared_with_what_is_live_and_not_with_what_is_newest() {
+fn a_folder_is_compared_with_live_and_not_with_latest() {
     let author = Author::new();
     author.manifest("1.1.0", "two");
     author.deploy();
     author.ok("rollback --yes");
     let said = author.refused("publish");
     assert!(said.contains("--app-version head"), "{said}");
-    // The folder as it was when what is live was deployed.
+    // The folder as it was when live was deployed.
     author.manifest("1.0.0", "one");
     author.ok("publish");
     author.manifest("1.1.0", "two");
     author.ok("publish --app-version head");
     assert_eq!(author.versions(""), ["1.1.0", "1.0.0"]);
-    // What nobody but a hand put is no matter of the folder.
+    // Units made by hand do not belong to the folder.
     author.ok("release live --follow");
     author.world.env.write_file("more/more.html", "more");
     author.ok("static add more --path /more");
@@ -105,7 +106,7 @@ fn nothing_live_and_mistakes_in_the_manifest_are_refused() {
 }
 
 #[test]
-fn what_an_app_does_not_have_yet_is_not_suggested() {
+fn names_that_the_app_lacks_are_not_suggested() {
     let author = Author::new();
     author.ok("app create bare");
     let said = author.refused("app show --app bare");

@@ -22,7 +22,8 @@ fn slow_a_publisher_that_is_killed_leaves_a_bucket_that_can_be_read_and_continue
     let to = format!("s3://{}/channels", S3Server::BUCKET);
     let started = Instant::now();
     author.ok(&format!("publish --to {to}"));
-    // Where half of them have landed: it is found on the way, because the first one is slower than all that follow.
+    // The time at which half of the publishes have landed. It is adjusted on the way, because the
+    // first publish is slower than the rest.
     let (mut middle, mut random) = (started.elapsed(), Random::new(SEED));
     let (mut landed, mut lost) = (0, 0);
     for number in 1..=KILLS {
@@ -31,7 +32,7 @@ fn slow_a_publisher_that_is_killed_leaves_a_bucket_that_can_be_read_and_continue
         author.deploy();
         let moment = middle.mul_f64(0.6 + random.below(1000) as f64 / 1250.0);
         kill_after(&author, &["publish", "--to", &to], moment);
-        // Whoever has no key reads it in any case, and all that it lists is there.
+        // Readers without the key can read the channel at any time, and everything it lists exists.
         let shown = author.json(&format!("channel show --to {to}"));
         let count = shown["versions"].as_array().unwrap().len();
         assert!(count == number || count == number + 1, "after {moment:?}: {shown:#}");
@@ -41,14 +42,14 @@ fn slow_a_publisher_that_is_killed_leaves_a_bucket_that_can_be_read_and_continue
         author.ok(&format!("bundle --to {to} --file read.bundle"));
         let again = author.run(&format!("publish --to {to}"));
         assert!(again.succeeded() || again.stderr.contains("is already in `stable`"), "{}", again.stderr);
-        // And now it is whole: signed, and `latest` says what the list says.
+        // After the repetition it is complete: signed, and `latest` agrees with the list.
         let shown = author.json(&format!("channel show --to {to} --key {key}"));
         let versions = shown["versions"].as_array().unwrap();
         assert_eq!((versions.len(), &shown["settled"]), (number + 1, &true.into()), "after {moment:?}: {shown:#}");
         assert_eq!(text(&shown["latest"]["version"]), version);
     }
     author.ok(&format!("bundle --to {to} --key {key} --file all.bundle"));
-    // Kills that always come too early or too late would show nothing.
+    // Kills that always come too early or too late would prove nothing.
     assert!(landed >= 3 && lost >= 3, "{landed} publishes had landed when they were killed, {lost} had not");
 }
 
@@ -56,7 +57,7 @@ fn kill_after(author: &Author, args: &[&str], moment: Duration) {
     let mut command = author.world.env.command(args);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     std::thread::sleep(moment);
-    // Nothing to kill when it was done before.
+    // It may have ended already.
     let _ = child.kill();
     child.wait().unwrap();
 }

@@ -38,7 +38,7 @@ fn a_key_is_made_once_and_then_used_by_itself() {
 }
 
 #[test]
-fn a_channel_that_was_not_signed_is_signed_only_when_told_to() {
+fn an_unsigned_channel_is_signed_only_on_request() {
     let author = Author::new();
     author.ok("publish");
     let public = text(&author.json("channel key")["publicKey"]);
@@ -59,7 +59,7 @@ fn a_key_with_a_password_asks_for_it() {
     author.world.env.set("MILEPOST_KEY_PASSWORD", "guessed");
     author.manifest("1.1.0", "two");
     author.deploy();
-    assert!(author.refused("publish").contains("the password does not open the key"));
+    assert!(author.refused("publish").contains("wrong password for the key"));
     author.world.env.unset("MILEPOST_KEY_PASSWORD");
     assert!(author.refused("publish").contains("has a password"));
 }

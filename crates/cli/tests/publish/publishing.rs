@@ -1,7 +1,7 @@
 use crate::author::{Author, text};
 
 #[test]
-fn a_version_is_published_and_its_channel_tells_how_to_install_it() {
+fn publishing_prints_how_to_install_the_version() {
     let author = Author::new();
     let said = author.ok("publish");
     assert!(said.contains("Published shop 1.0.0 to stable; it is now the latest."), "{said}");
@@ -30,13 +30,13 @@ fn a_version_is_published_and_its_channel_tells_how_to_install_it() {
 }
 
 #[test]
-fn what_is_not_live_can_be_published_too_and_a_dry_run_publishes_nothing() {
+fn other_releases_can_be_published_and_a_dry_run_publishes_nothing() {
     let author = Author::new();
     author.manifest("1.1.0", "two");
     author.deploy();
     let dry = author.json("publish --dry-run");
     assert_eq!(dry["dryRun"], true);
-    assert!(author.refused("channel show").contains("is not there"));
+    assert!(author.refused("channel show").contains("does not exist"));
     let live = author.json("publish");
     author.manifest("1.0.0", "one");
     let first = author.json("publish --app-version 1");
@@ -46,14 +46,14 @@ fn what_is_not_live_can_be_published_too_and_a_dry_run_publishes_nothing() {
 }
 
 #[test]
-fn every_refusal_says_what_to_do() {
+fn every_refusal_has_a_hint() {
     let author = Author::new();
     author.ok("publish");
-    // With the hyphen, as the seed writes it.
+    // With the hyphen, as in the seed.
     author.ok("publish --pre -beta.1 --to folder");
     for (manifest, line, says) in [
         ("1.0.0", "publish", "`1.0.0` is already in `stable`, and a published version never changes"),
-        ("1.0.0", "publish --pre beta", "`1.0.0` is already a stable release"),
+        ("1.0.0", "publish --pre beta", "is not newer than the stable release `1.0.0`"),
         ("1.0.0-rc.1", "publish", "it must be three plain numbers"),
         ("1.0.0+5", "publish", "it must be three plain numbers"),
         ("1.0", "publish", "milepost.yaml:2: `version`"),
@@ -86,7 +86,7 @@ fn a_folder_is_a_channel_that_any_web_server_can_serve() {
     let published = author.json("publish --to folder");
     let folder = author.world.env.work_dir().join("folder/shop/stable");
     let latest: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.join("latest")).unwrap()).unwrap();
-    // The seed's JSON.
+    // The JSON of the seed.
     assert_eq!(latest["name"], "stable");
     assert_eq!(latest["type"], "channel");
     assert_eq!(latest["package"], "shop");
@@ -130,7 +130,7 @@ fn a_registry_gets_the_artifact_under_the_version_as_its_tag() {
 }
 
 #[test]
-fn what_is_published_and_taken_back_stands_in_the_history_of_the_app() {
+fn publishing_and_unpublishing_are_in_the_history_of_the_app() {
     let author = Author::new();
     let published = author.json("publish --package team/shop --to channels");
     author.release("1.1.0", "--pre beta.1 --package team/shop --to channels");
@@ -147,16 +147,16 @@ fn what_is_published_and_taken_back_stands_in_the_history_of_the_app() {
     assert_eq!((&after["id"], &after["appVersion"]), (&published["id"], &published["appVersion"]));
     assert!(text(&after["place"]).ends_with("/channels/team/shop/stable"), "{after}");
     assert_eq!((text(&told[0]["before"]["version"]), &told[0]["before"]["id"]), ("1.0.0".to_owned(), &published["id"]));
-    // Neither a dry run nor a refusal is one.
+    // Neither a dry run nor a refusal publishes anything.
     author.ok("publish --pre beta.2 --dry-run --package team/shop --to channels");
     author.refused("publish --pre beta.1 --package team/shop --to channels");
-    // A package that is only named may be another app's.
+    // A package that is only named may belong to another app.
     author.ok("unpublish 1.1.0-beta.1 --yes --package team/shop --to channels");
     assert_eq!(author.json("app history").as_array().unwrap().len(), events.as_array().unwrap().len());
 }
 
 #[test]
-fn a_version_that_could_not_be_told_to_the_app_is_published_all_the_same() {
+fn a_publish_succeeds_even_if_the_app_cannot_record_it() {
     let mut author = Author::new();
     let reader = author.json("token create reader --role reader");
     author.world.env.set("MILEPOST_TOKEN", &text(&reader["token"]));

@@ -1,4 +1,4 @@
-//! The channels of a server, as readers and publishers reach them.
+//! The channels of a server, as readers and publishers access them.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ struct Served {
 
 impl Served {
     fn new() -> Self {
-        // It chooses the TLS that every client of this process then has.
+        // Installs the TLS provider of this process.
         drop(milepost_channels::Http::new().unwrap());
         let world = World::on_machine_time();
         let token = std::fs::read_to_string(world.env.data_dir().join("admin.token")).unwrap().trim().to_owned();
@@ -85,7 +85,7 @@ async fn concurrent_publishers_to_a_server_lose_no_entry() {
 }
 
 #[tokio::test]
-async fn files_are_for_everybody_and_conditional() {
+async fn files_are_public_and_support_conditional_requests() {
     let served = Served::new();
     publish(&served.store(), "1.0.0").await;
     let answer = served.send(Method::GET, "team/shop/stable/latest", &[], b"").await;
@@ -151,7 +151,7 @@ async fn writing_needs_a_token_a_condition_and_the_right_bytes() {
 }
 
 #[tokio::test]
-async fn what_a_version_needs_is_not_deleted() {
+async fn versions_in_use_are_not_deleted() {
     let served = Served::new();
     publish(&served.store(), "1.0.0").await;
     let bearer = format!("Bearer {}", served.token);

@@ -55,7 +55,7 @@ fn a_channel_without_a_latest_gets_one_by_promoting_later() {
     let said = author.ok("unpublish 3.0.0 --promote-previous");
     assert!(said.contains("Promoted shop 2.0.0; 3.0.0 was already unpublished."), "{said}");
     assert!(said.contains("The latest of stable is 2.0.0.") && !said.contains("Unpublished"), "{said}");
-    assert_eq!(taken_back(&author.json("app history")), 1, "it is told once");
+    assert_eq!(taken_back(&author.json("app history")), 1, "it is recorded once");
     assert!(author.refused("unpublish 3.0.0 --promote-previous").contains("was already unpublished"));
 }
 
@@ -63,7 +63,7 @@ fn a_channel_without_a_latest_gets_one_by_promoting_later() {
 fn an_artifact_that_another_version_has_stays() {
     let author = Author::new();
     author.ok("publish");
-    // The same app version under another version.
+    // The same app version under another version number.
     author.manifest("1.0.1", "one");
     author.ok("publish");
     let said = author.ok("unpublish 1.0.0");

@@ -1,4 +1,5 @@
-//! Each caller gets the answer to its own request, whatever a function, its threads or its children do.
+//! Each caller gets the response to its own request, whatever a function, its threads or its
+//! children do.
 
 use std::process::Command;
 
@@ -18,7 +19,7 @@ routes:
   - GET /c: c
 ";
 
-/// The child of alice's call forgets to leave, and returns like the worker itself.
+/// The child of Alice's call does not exit and returns from the handler like the worker.
 const FORK: &str = r#"
 import os, time
 def main(request):
@@ -27,7 +28,7 @@ def main(request):
     return "balance of %s\n" % request.args["user"]
 "#;
 
-/// The same past Python's own fork, so that nothing in the child knows of it.
+/// The same with a raw system call, so that Python does not notice the fork.
 const SYSCALL: &str = r#"
 import ctypes, time
 libc = ctypes.CDLL(None)
@@ -37,7 +38,8 @@ def main(request):
     return "balance of %s\n" % request.args["user"]
 "#;
 
-/// Node does not fork: programs, cluster workers and threads that it starts try every descriptor they may have.
+/// Node does not fork. Its child programs, cluster workers and threads try every descriptor they
+/// may have inherited.
 const NODE: &str = r#"
 const { spawn } = require('node:child_process')
 const { Worker } = require('node:worker_threads')
@@ -60,7 +62,7 @@ module.exports = (context, callback) => {
 }
 "#;
 
-/// The example, of which a call with `bg` forks, and the child goes on as the program itself does.
+/// The C example, changed so that a call with `bg` forks and the child serves on.
 fn forking_c() -> String {
     let source = include_str!("../../../../examples/binary-c/server.c");
     let answer = "if (!answer(connection, \"200 OK\"";
@@ -69,7 +71,7 @@ fn forking_c() -> String {
 }
 
 #[tokio::test]
-async fn callers_never_get_the_answer_of_another_call() {
+async fn invariant_9_callers_never_get_the_response_of_another_call() {
     let stage = Stage::new(
         "shop",
         &[],
@@ -92,13 +94,13 @@ async fn callers_never_get_the_answer_of_another_call() {
         assert!(alice.status == 200 && alice.body.contains("alice"), "{path}: {alice:?}");
         for user in ["bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan"] {
             let answer = stage.get(&format!("{path}?user={user}")).await;
-            // Past the interpreter there is no way to keep a child from the connection: its answer is recognised and dropped, at the cost
-            // of the call that runs on it.
+            // A raw fork cannot be kept from the connection. Its response is recognised and
+            // dropped, and the call that is running then fails.
             if path == "/syscall" && answer.status == 502 {
                 continue;
             }
             assert!(answer.status == 200 && answer.body.contains(user), "{path}, {user}: {answer:?}");
-            // Late answers come between these calls.
+            // Leaves time for late responses between these calls.
             tokio::time::sleep(std::time::Duration::from_millis(30)).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Builds run code from the package, so they are bounded like functions.
+//! Builds run code from packages, so they have limits like functions.
 
 use milepost_testkit::cli::CliEnv;
 

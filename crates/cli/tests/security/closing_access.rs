@@ -1,4 +1,4 @@
-//! M8: a permission that gets tighter does not reach releases that were made before.
+//! M8: a tightened permission does not apply to older releases, so the change warns about them.
 
 use crate::stage::Stage;
 
@@ -17,12 +17,12 @@ fn a_tighter_permission_names_the_older_releases_that_stay_open() {
     assert!(warnings.contains("milepost release expire"), "{warnings}");
     assert!(!warnings.contains("(live)"), "live has moved: {warnings}");
     let with_token = said["release"]["id"].as_str().unwrap().to_owned();
-    // By hand too. What is expired is not warned of.
+    // Releases expired by hand are not listed either.
     stage.world.ok(&format!("release expire {release}"));
     let said = stage.world.run("function version update --name admin --permission internal");
     assert!(said.stderr.contains("still serves it to callers with a token"), "{}", said.snapshot());
     assert!(!said.stderr.contains(&release), "{}", said.snapshot());
-    // A pinned live stays open until it moves.
+    // A pinned live keeps the old permission until it moves.
     stage.world.ok("function version update --name admin --permission public");
     let live = stage.world.json("release live live")["release"]["id"].as_str().unwrap().to_owned();
     let said = stage.world.run("function version update --name admin --permission internal");

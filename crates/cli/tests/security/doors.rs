@@ -1,4 +1,4 @@
-//! The two doors, the gateway's and the API's: who may hold a connection, and what passes.
+//! The listeners of the gateway and of the API: who may hold connections, and what passes.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ def app(environ, start_response):
     ("site/x.txt", "one"),
 ];
 
-/// Idle connections to an address, of which the server may close any.
+/// Opens idle connections, any of which the server may close.
 async fn idle(url: &str, count: usize) -> Vec<TcpStream> {
     let address = url.trim_start_matches("http://").trim_end_matches('/').replace("localhost", "127.0.0.1");
     let mut held = Vec::new();
@@ -60,7 +60,7 @@ async fn with(stage: &Stage, url: &str, headers: &[(&str, &str)]) -> (u16, Strin
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn idle_connections_keep_nobody_out_of_the_gateway_or_the_api() {
+async fn idle_connections_do_not_block_the_gateway_or_the_api() {
     let stage = Stage::new("shop", &["--connections", "128", "--api-connections", "64"], APP);
     stage.deploy();
     let _gateway = idle(stage.world.server.gateway(), 400).await;
@@ -71,7 +71,7 @@ async fn idle_connections_keep_nobody_out_of_the_gateway_or_the_api() {
         assert_eq!((status, body.as_str()), (200, "one"));
     }
     assert!(stage.world.ok("app list -o name").contains("shop"));
-    // More than the limit of connections without a token would be, if it counted these.
+    // More than the limit for connections without a token.
     let client = stage.world.client();
     for _ in 0..40 {
         client.app_list(10, None).await.unwrap();
@@ -93,7 +93,7 @@ async fn a_limit_of_connections_that_cannot_be_kept_is_refused_at_the_start() {
     );
 }
 
-/// A function may hand its token on by accident, for example by passing all headers to a service.
+/// A function may pass its token on by accident, for example with all headers to another service.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_token_opens_nothing_at_the_public_door() {
     let stage = Stage::new("shop", &[], APP);
@@ -145,7 +145,7 @@ async fn headers_that_only_a_proxy_may_send_do_not_reach_a_function_in_any_spell
     assert_eq!(seen["HTTP_MILEPOST_CALLER_REQUEST_ID"], "chosen-by-the-caller");
 }
 
-/// A token with the role invoker calls functions, and is no gateway.
+/// A token with the role invoker may call functions, but not act as a gateway.
 #[tokio::test(flavor = "multi_thread")]
 async fn callers_at_the_api_cannot_speak_for_the_gateway_or_a_proxy() {
     let stage = Stage::new("shop", &[], APP);
@@ -192,9 +192,9 @@ async fn a_websocket_handshake_is_never_answered_as_a_get() {
     }
 }
 
-/// Its head says that 30 MB will come: the answer must not wait for them.
+/// The headers announce 30 MB: the response must not wait for the body.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_token_may_not_do_is_refused_before_its_body_is_read() {
+async fn a_missing_role_is_refused_before_the_body_is_read() {
     let stage = Stage::new("shop", &[], APP);
     let token = stage.world.json("token create ron --role reader")["token"].as_str().unwrap().to_owned();
     let address = stage.world.server.api().trim_start_matches("http://").trim_end_matches('/').to_owned();
@@ -223,7 +223,7 @@ async fn the_api_mirrors_no_host_that_is_none() {
     }
 }
 
-/// It answers them itself, so nothing of ours failed, and yet its users saw an error.
+/// The function answers 500 itself. It counts as an error, because its users saw one.
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_of_500_and_above_count_as_errors_of_the_function() {
     let files = [

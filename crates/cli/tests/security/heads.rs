@@ -1,4 +1,4 @@
-//! Request heads and response heads: what strangers and functions may send.
+//! Heads of requests and responses: what clients and functions may send.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -43,13 +43,13 @@ fn stage() -> Stage {
     stage
 }
 
-/// Sends the pieces one by one and returns everything until the server closes the connection.
+/// Sends the pieces one by one, and returns everything until the server closes the connection.
 async fn raw(stage: &Stage, pieces: &[&[u8]]) -> String {
     let address = stage.url("").trim_start_matches("http://").to_owned();
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.set_nodelay(true).unwrap();
     for piece in pieces {
-        // The server may refuse the head before it has read all of it.
+        // The server may refuse the request before it has read all of it.
         if stream.write_all(piece).await.is_err() {
             break;
         }

@@ -1,4 +1,5 @@
-//! Who may only deploy cannot have the server look around in its network, nor log in with its credentials.
+//! A caller who may only deploy can neither scan the server's network nor use its registry
+//! credentials.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -9,7 +10,7 @@ fn token(world: &World, options: &str) -> String {
     world.json(&format!("token create t{} {options}", options.len()))["token"].as_str().unwrap().to_owned()
 }
 
-/// Whether somebody asked.
+/// Whether a connection arrived.
 fn was_asked(listener: &TcpListener) -> bool {
     listener.set_nonblocking(true).unwrap();
     std::thread::sleep(Duration::from_millis(50));
@@ -17,7 +18,7 @@ fn was_asked(listener: &TcpListener) -> bool {
 }
 
 #[test]
-fn an_install_asks_nobody_before_the_app_and_the_role_are_right() {
+fn an_install_contacts_no_host_before_app_and_role_are_checked() {
     let mut world = World::new();
     world.ok("app create mine");
     world.ok("app create other");
@@ -31,7 +32,7 @@ fn an_install_asks_nobody_before_the_app_and_the_role_are_right() {
         format!("install --channel {url} --app other"),
         format!("install --channel {url} --app new"),
         format!("install shop:1.0.0 --channel {url}"),
-        // Its own app, from a place that is none of the internet.
+        // Its own app, from an address in a private network.
         format!("install --channel {url} --app mine"),
         format!("install shop:1.0.0 --channel {url} --app mine"),
         "install 127.0.0.1:1/shop:1.0.0 --app mine".to_owned(),
@@ -93,7 +94,7 @@ fn a_server_logs_in_only_where_its_operator_said_so() {
         let world = World::in_env(env, &args);
         let answering = std::thread::spawn(move || {
             let mut logged_in = false;
-            // A second request comes only with credentials.
+            // Only a request with credentials is repeated.
             for _ in 0..if allowed { 2 } else { 1 } {
                 let (mut stream, _) = registry.accept().unwrap();
                 let mut head = vec![0; 8192];

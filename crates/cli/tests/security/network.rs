@@ -1,4 +1,5 @@
-//! What functions, builds and the server reach, in a network namespace with addresses of its own.
+//! What functions, builds and the server can reach, in a network namespace with addresses of its
+//! own.
 
 use std::io::{BufRead, BufReader};
 use std::net::IpAddr;
@@ -10,7 +11,8 @@ use serde_json::Value;
 
 use crate::common::World;
 
-/// Connects to each address and tells the error: 0 is open, 111 is a port without a listener, or closed like one.
+/// Connects to each address and prints the error number: 0 is open, and 111 is a port without a
+/// listener, or one that is closed the same way.
 const REACH: &str = "\
 import json, os, socket, sys
 def outcome(host, port):
@@ -26,11 +28,11 @@ if __name__ == '__main__':
         print(f'<{target} {outcome(host, int(port))}>')
 ";
 
-/// A network namespace, as long as a process of it lives.
+/// A network namespace, alive as long as its process.
 struct Network(Child);
 
 impl Network {
-    /// One whose `lo` has these addresses. `None` if this machine has not the means.
+    /// Makes one whose `lo` has these addresses. `None` if this machine does not support it.
     fn with(addresses: &[IpAddr]) -> Option<Self> {
         let add = |address: &IpAddr| match address {
             IpAddr::V4(four) => format!("ip addr add {four}/32 dev lo"),
@@ -85,7 +87,7 @@ fn neither_functions_nor_builds_reach_metadata_addresses_or_the_servers_doors() 
 
     let (api, gateway) = (port_of(world.server.api()), port_of(world.server.gateway()));
     let metadata: Vec<_> = METADATA.into_iter().chain(link_local).collect();
-    // A name lookup is let through, so a port without a listener answers for itself.
+    // DNS is allowed, so without a listener the kernel refuses the connection.
     let lookups = metadata.iter().map(|address| (format!("{address}-53"), 111));
     let closed = metadata.iter().map(|address| {
         // "No route to host" and, for IPv6, "permission denied". Without a rule it would be 111.
@@ -102,7 +104,7 @@ fn neither_functions_nor_builds_reach_metadata_addresses_or_the_servers_doors() 
     for (target, outcome) in &expected {
         assert_eq!(seen["found"][target], *outcome, "a function at {target}: {seen}");
     }
-    // Our own output hides ports that follow a colon.
+    // The test kit masks ports after a colon.
     let inside = format!("127.0.0.1-{}", seen["inside"]);
     assert_eq!(call(&inside)["found"][&inside], 0, "a function reaches the inner port");
 

@@ -1,5 +1,5 @@
-//! Servers without root: workers have the server's user, so only what they are shown keeps the
-//! server's files from them.
+//! Servers without root: workers run as the server's user, so only the view of the file system
+//! hides the server's files from them.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -22,7 +22,7 @@ routes:
   - GET /node: node
 ";
 
-/// What a function can read of the paths that it is sent, and which interpreter it runs on.
+/// Prints which of the requested paths the function can read, and its interpreter.
 const PYTHON: &str = "\
 import os, sys
 def look(path):
@@ -38,7 +38,7 @@ module.exports = async context => ({ status: 200, headers: { 'content-type': 'ap
   runs: process.execPath, seen: Object.fromEntries(context.request.query.paths.split(':').map(path => [path, look(path)])) }) })
 ";
 
-/// A server of an ordinary user whose data folder is the default one, beside interpreters that were installed with
+/// The server of an ordinary user with the default data folder, beside interpreters installed with
 /// `--prefix=$HOME/.local`.
 fn with_own_interpreters(data: &str) -> Option<CliEnv> {
     let (python, node) =
@@ -55,7 +55,7 @@ fn with_own_interpreters(data: &str) -> Option<CliEnv> {
     fs::create_dir_all(local.join("lib")).unwrap();
     fs::copy(python, local.join("bin/python3")).unwrap();
     fs::copy(node, local.join("bin/node")).unwrap();
-    // Python takes the folder above as its prefix because of this one.
+    // Python derives its prefix from this folder.
     symlink(&library, local.join("lib").join(library.file_name()?)).unwrap();
     env.set("PATH", &format!("{}:/usr/bin:/bin", local.join("bin").display()));
     env.set("MILEPOST_DATA", local.join(data).to_str()?);
@@ -70,7 +70,8 @@ fn write_functions(env: &CliEnv) {
     }
 }
 
-/// Calls both functions, which must run on the user's own interpreters and must see nothing of the server.
+/// Calls both functions. They must run on the user's own interpreters and see nothing of the
+/// server.
 async fn assert_nothing_is_read(stage: &Stage, data: &Path, home: &Path) {
     for file in ["secret.key", "admin.token", "catalog.db"] {
         assert!(data.join(file).is_file(), "no {file}: the test looks at nothing");
@@ -98,7 +99,7 @@ async fn assert_nothing_is_read(stage: &Stage, data: &Path, home: &Path) {
 
 #[tokio::test]
 async fn functions_read_nothing_of_the_server_beside_their_interpreters() {
-    // The default data folder, and one inside of what an interpreter needs.
+    // The default data folder, and one inside a folder that interpreters need.
     for data in ["share/milepost", "lib/milepost"] {
         let Some(mut env) = with_own_interpreters(data) else {
             println!("skipped: Python and Node are needed in /usr/bin");
@@ -112,7 +113,7 @@ async fn functions_read_nothing_of_the_server_beside_their_interpreters() {
     }
 }
 
-/// The same where namespaces are refused, so that Landlock alone keeps files from workers.
+/// The same without namespaces, where only Landlock hides files from workers.
 #[tokio::test]
 async fn functions_read_nothing_of_the_server_where_only_landlock_holds() {
     for data in ["share/milepost", "lib/milepost"] {
@@ -140,7 +141,7 @@ async fn functions_read_nothing_of_the_server_where_only_landlock_holds() {
     }
 }
 
-/// Lets commands and servers run in a user namespace that allows no further ones.
+/// Runs commands and servers in a user namespace that refuses nested ones.
 fn refuse_namespaces(env: &mut CliEnv) -> bool {
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --ambient-caps -all --inh-caps -all";
     env.wrap(&[
@@ -158,7 +159,7 @@ fn refuse_namespaces(env: &mut CliEnv) -> bool {
     unshare && Command::new("setpriv").arg("--version").output().is_ok() && env.run(&["--version"]).succeeded()
 }
 
-/// An interpreter inside of the data folder cannot be shown without the data folder.
+/// An interpreter inside the data folder cannot be shown without the data folder.
 #[tokio::test]
 async fn an_interpreter_inside_the_data_folder_is_refused_with_the_reason() {
     let Some(mut env) = with_own_interpreters("share/milepost") else {
@@ -168,7 +169,7 @@ async fn an_interpreter_inside_the_data_folder_is_refused_with_the_reason() {
     let local = env.home().join(".local");
     env.set("MILEPOST_DATA", local.to_str().unwrap());
     env.become_ordinary_user();
-    // No other `node` may be found, and `sh` is needed.
+    // The system's `node` must not be found, but `sh` must.
     let system = env.home().join("system");
     fs::create_dir(&system).unwrap();
     symlink("/bin/sh", system.join("sh")).unwrap();

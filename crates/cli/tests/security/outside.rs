@@ -1,4 +1,4 @@
-//! A folder of somebody else publishes nothing of whoever deploys it.
+//! Deploying a folder from another author does not publish the deploying user's files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -47,7 +47,7 @@ fn a_manifest_publishes_no_file_outside_of_its_folder() {
     assert!(world.run("app get shop").stderr.contains("app `shop` does not exist"), "an app was made");
     world.env.write_file("app/milepost.yaml", "app: shop\nstatic:\n  - { src: ../outer.txt, path: /t }\n");
     world.ok("deploy app --allow-outside");
-    // What stays inside after all is fine.
+    // Paths that leave the folder and return are accepted.
     world.env.write_file(
         "app/milepost.yaml",
         "app: shop\nstatic:\n  - { src: within, path: /t }\n  - { src: ../app/inner, path: /u }\n",
@@ -79,7 +79,7 @@ fn a_folder_of_specs_publishes_no_file_outside_of_its_project() {
     }
     world.env.write_file("app/specs/a.yaml", fission("..", "outer.py"));
     world.ok("spec version apply --specdir app/specs --allow-outside");
-    // The parent of the specs is where archives start.
+    // Archives start at the parent of the specs.
     world.env.write_file("app/specs/a.yaml", fission(".", "*.py"));
     world.ok("spec version apply --specdir app/specs");
 }
@@ -100,7 +100,7 @@ fn in_a_git_repository_its_root_is_the_bound() {
     }
 }
 
-/// Some people keep their settings in a repository whose root is their home folder.
+/// Some users keep their settings in a repository whose root is their home folder.
 #[test]
 fn a_repository_around_the_home_or_the_data_folder_is_no_bound() {
     let manifest = |src: &str| format!("app: shop\nstatic:\n  - {{ src: \"{src}\", path: /t }}\n");
@@ -134,7 +134,7 @@ fn a_repository_around_the_home_or_the_data_folder_is_no_bound() {
 }
 
 #[test]
-fn the_manifest_is_no_part_of_what_it_deploys() {
+fn the_manifest_is_not_deployed() {
     let world = World::new();
     let manifest = |word: &str| {
         format!(
@@ -161,7 +161,7 @@ fn the_manifest_is_no_part_of_what_it_deploys() {
 }
 
 #[test]
-fn specs_are_no_part_of_what_they_deploy() {
+fn specs_are_not_deployed() {
     let world = World::new();
     world.env.write_file("app/main.py", "def main():\n    return 'hi'\n");
     world.env.write_file("app/specs/a.yaml", fission(".", "**"));

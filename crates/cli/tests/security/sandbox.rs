@@ -1,10 +1,10 @@
-//! The walls around functions, seen through the whole program.
+//! The sandbox of functions, tested through the whole program.
 
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
 
-/// Functions that use nearly all that a limit of 32 MiB leaves them, each called for the first time.
+/// Functions that use nearly all of a 32 MiB limit work on their first call.
 #[tokio::test]
 async fn first_calls_are_not_killed_below_their_memory_limit() {
     const FUNCTIONS: usize = 20;
@@ -52,11 +52,12 @@ async fn functions_reach_each_other_but_not_the_api_or_metadata_addresses() {
     let seen: Value = serde_json::from_str(&answer.body).unwrap_or_else(|_| panic!("{}", answer.body));
     assert_eq!(seen["api"], "ConnectionRefusedError 111");
     assert_eq!(seen["other"], "answer");
-    // No way there, told at once. A machine without the address and without a rule would wait for it.
+    // "No route to host", immediately. Without the rule the connection would time out on a machine
+    // that lacks the address.
     assert_eq!(seen["metadata"], "OSError 113");
 }
 
-/// Whether this machine allows the server this part of the sandbox.
+/// Whether the server can use this part of the sandbox on this machine.
 async fn in_force(stage: &Stage, name: &str) -> bool {
     let token = std::fs::read_to_string(stage.world.env.data_dir().join("admin.token")).unwrap();
     let request = stage.client.get(format!("{}/api/v1/system", stage.world.server.api())).bearer_auth(token.trim());
@@ -103,7 +104,7 @@ async fn a_function_opens_few_kinds_of_sockets_and_reads_nothing_of_the_first_pr
     assert_eq!(seen["config"], 0);
 }
 
-/// On a server of an ordinary user, workers have its rights: keys that they are not shown are the only safe ones.
+/// Workers of an ordinary user have the server's rights, so keys must not be visible to them.
 #[tokio::test]
 async fn private_keys_beside_certificates_are_not_shown() {
     let code =
@@ -141,7 +142,8 @@ def main(request):
     return 'held'
 ";
 
-/// With control groups the kernel counts all of it. Without, the server looks, and refuses what it cannot see.
+/// With control groups the kernel counts all memory. Without them the server polls, and refuses
+/// what it cannot count.
 #[tokio::test]
 async fn memory_that_belongs_to_no_process_counts_against_the_limit() {
     let manifest = "app: shop\nfunctions:\n  f: { env: python, src: f/, memory: 64Mi }\nroutes:\n  - GET /: f\n";
@@ -154,7 +156,7 @@ async fn memory_that_belongs_to_no_process_counts_against_the_limit() {
     assert_eq!(stage.get("/?how=nothing").await.body, "held");
 }
 
-/// Each text would be asked of every interpreter of the machine, and kept.
+/// The server would ask every interpreter of the machine for each text, and cache the result.
 #[test]
 fn an_interpreter_must_look_like_a_version() {
     let stage = Stage::new("shop", &[], &[]);

@@ -1,5 +1,5 @@
-//! The value of a secret cannot be guessed through an app that somebody else may change, and what was written when it
-//! could be does not help either.
+//! Secret values cannot be guessed through another app, and fingerprints stored by older versions
+//! do not help either.
 
 use std::fs;
 use std::io::{Cursor, Read};
@@ -16,8 +16,9 @@ use serde_json::json;
 
 use crate::common::World;
 
-/// A data folder that an earlier program made. App `shop`: TOKEN was alpha, beta and alpha again, OTHER is alpha, REMOVED
-/// is gone. Apps `victim` and `evil` both have PIN 0137. App `many` has S0 to S99.
+/// A data folder made by an earlier version. App `shop`: TOKEN was alpha, beta and alpha again,
+/// OTHER is alpha, REMOVED was removed. Apps `victim` and `evil` both have PIN 0137. App `many` has
+/// S0 to S99.
 const OLD: &[u8] = include_bytes!("old_secrets.zip");
 const OLD_ALPHA: &str = "sha256:a6b866da1a76f4c9edbc67613135a20fb62a47a30c504a08ddc9a42fd13a14df";
 const OLD_BETA: &str = "sha256:51c7d128856164eaaae6b23ae0a9a6e715349735a93baecf343af1621e70e40d";
@@ -48,12 +49,12 @@ fn client_of(world: &World, role: &str, app: &str) -> Client {
     Client::new(world.server.api(), token["token"].as_str().unwrap()).unwrap()
 }
 
-/// The 64 letters of every digest in a text.
+/// The 64 hexadecimal digits of every digest in a text.
 fn digests(text: &str) -> Vec<String> {
     text.split("sha256:").skip(1).map(|rest| rest.chars().take(64).collect()).collect()
 }
 
-/// All that a client can read about the secrets of an app.
+/// Everything that a client can read about the secrets of an app.
 async fn all_about(client: &Client, app: &str, name: &str) -> String {
     let mut told = String::new();
     let mut tell = |part: serde_json::Value| told.push_str(&part.to_string());
@@ -80,7 +81,7 @@ async fn values_of_secrets_cannot_be_guessed_across_apps() {
     let known = digests(&known);
     assert!(!known.is_empty(), "stored versions have a digest");
 
-    // Candidates cost nothing in a dry run, under the same name and under others.
+    // Dry runs can try any number of candidates, under the same name and under others.
     let candidates = |names: &[&str]| -> Vec<(String, String)> {
         let values = (100..200).map(|value| format!("{value:04}"));
         match names {
@@ -92,7 +93,7 @@ async fn values_of_secrets_cannot_be_guessed_across_apps() {
         let planned = evil.change("evil", &secrets(candidates(names), true), None).await.unwrap();
         assert_eq!(digests(&json!(planned).to_string()), Vec::<String>::new(), "a dry run answers no digest");
     }
-    // What is really set has a digest, which says nothing about the other app's.
+    // A value that is really set has a digest, unrelated to that of the other app.
     let outcome = evil.change("evil", &secrets(candidates(&["PIN"]), false), None).await.unwrap();
     evil.change("evil", &secrets(candidates(&[]), false), None).await.unwrap();
     let mut made = digests(&json!(outcome).to_string());
@@ -101,7 +102,7 @@ async fn values_of_secrets_cannot_be_guessed_across_apps() {
     assert!(made.iter().all(|digest| !known.contains(digest)), "equal values of two apps compare");
 }
 
-/// A server over the old data folder, which nothing has re-keyed yet.
+/// A server on the old data folder, before re-keying.
 fn old_world() -> World {
     let mut env = CliEnv::new();
     env.unset("MILEPOST_TEST_SEED");
@@ -123,7 +124,7 @@ fn old_world() -> World {
 
 async fn is_rekeyed(client: &Client) -> bool {
     let token = client.version_get("shop", &secret("TOKEN"), "latest").await.unwrap();
-    // The last ones of the list.
+    // The last one to be re-keyed.
     let last = client.version_get("many", &secret("S99"), "latest").await.unwrap();
     let first = client.version_get("many", &secret("S0"), "latest").await.unwrap();
     token.digest.to_string() != OLD_ALPHA && last.digest != first.digest && {
@@ -132,7 +133,7 @@ async fn is_rekeyed(client: &Client) -> bool {
     }
 }
 
-/// Whatever has been re-keyed by now.
+/// Holds at any point of the re-keying.
 async fn check_old(client: &Client, uids: &[String]) {
     let versions = client.version_list("shop", &secret("TOKEN"), 10, None).await.unwrap().items;
     let now: Vec<String> = versions.iter().map(|version| version.uid.clone()).collect();
@@ -165,7 +166,7 @@ async fn secrets_of_an_old_data_folder_are_rekeyed_and_keep_their_names() {
     let (victim, evil) = (all_about(&client, "victim", "PIN").await, all_about(&client, "evil", "PIN").await);
     let victim = digests(&victim);
     assert!(digests(&evil).iter().all(|digest| !victim.contains(digest)), "old events compare no values either");
-    // A value that was there before, and one that is new.
+    // An old value and a new one.
     assert_eq!(set(&client, "shop", "TOKEN", "beta").await.versions[0].number, Some(4));
     let by_old = client.version_get("shop", &secret("TOKEN"), OLD_BETA).await.unwrap();
     let (second, fourth) = (

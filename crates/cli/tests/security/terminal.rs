@@ -1,4 +1,4 @@
-//! Text of others cannot operate the terminal of who reads it: no title, no clipboard, no cursor.
+//! Foreign text cannot control the terminal that shows it: neither title, clipboard nor cursor.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -6,7 +6,8 @@ use std::net::TcpListener;
 use crate::common::World;
 use crate::stage::Stage;
 
-/// Sets the title of the window; puts a command into the clipboard; moves the cursor, in the one-character form as well.
+/// Sets the window title, puts a command into the clipboard, and moves the cursor, also with the
+/// one-character form.
 const EVIL: &str = "\x1b]0;title\x07\x1b]52;c;cm0gLXJmIH4=\x07\x1b[2J\u{9b}2J";
 
 #[track_caller]
@@ -18,7 +19,7 @@ fn harmless(output: &milepost_testkit::cli::Output, says: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_functions_write_and_raise_is_shown_and_not_obeyed() {
+async fn output_of_functions_cannot_control_the_terminal() {
     let main = "EVIL = '\\x1b]0;title\\x07\\x1b]52;c;cm0gLXJmIH4=\\x07\\x1b[2J\\u009b2J'\n\ndef main(request):\n    \
                 print('wrote ' + EVIL)\n    raise ValueError('raised ' + EVIL)\n";
     let stage = Stage::new(
@@ -47,7 +48,7 @@ async fn what_functions_write_and_raise_is_shown_and_not_obeyed() {
 }
 
 #[test]
-fn what_builds_write_is_shown_and_not_obeyed() {
+fn output_of_builds_cannot_control_the_terminal() {
     let mut env = milepost_testkit::cli::CliEnv::new();
     env.unset("MILEPOST_TEST_CLOCK");
     let world = World::in_env(env, &[]);
@@ -82,7 +83,7 @@ fn names_in_a_manifest_are_shown_and_not_obeyed() {
 }
 
 #[test]
-fn what_a_server_refuses_with_is_shown_and_not_obeyed() {
+fn error_messages_of_servers_cannot_control_the_terminal() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = format!("http://{}", listener.local_addr().unwrap());
     let evil = EVIL.chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect::<String>();

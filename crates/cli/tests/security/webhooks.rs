@@ -1,4 +1,4 @@
-//! A delivery as GitHub makes it: what it is about is told in its headers.
+//! A delivery in GitHub's format: the headers say what it is about.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const APP: &[(&str, &str)] = &[
     ),
 ];
 
-/// HMAC-SHA256 by another program than ours.
+/// HMAC-SHA256, computed by another program than ours.
 fn signed(secret: &str, body: &str) -> String {
     let script = "import hmac, sys; print(hmac.new(sys.argv[1].encode(), sys.argv[2].encode(), 'sha256').hexdigest())";
     let output = std::process::Command::new("python3").args(["-c", script, secret, body]).output().unwrap();
@@ -53,7 +53,7 @@ async fn delivered(stage: &Stage, webhook: &Value, event: &str, body: &str) -> V
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_function_tells_a_push_from_a_ping_and_sees_no_credentials() {
+async fn functions_get_the_event_of_a_delivery_but_no_credentials() {
     let stage = Stage::new("shop", &[], APP);
     stage.deploy();
     for function in ["py", "js"] {

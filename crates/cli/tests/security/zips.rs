@@ -1,4 +1,4 @@
-//! What is taken can be unpacked.
+//! Accepted archives can be unpacked.
 
 use std::io::{Cursor, Write};
 

@@ -1,8 +1,8 @@
-//! Seed 000.
+//! Lines of seed 000.
 
 use super::Row;
 
-/// A release with a tag, an app version without a release, and one that live is pinned to.
+/// A release with a tag, an app version without a release, and one to which live is pinned.
 const BEFORE: &[&str] = &[
     "config set greeting=hi -m 'update tenant configuration' --no-release",
     "function version create --name hello --env nodejs --code hello1.js -m 'deploy functions'",

@@ -1,4 +1,4 @@
-//! Seed 002.
+//! Lines of seed 002.
 
 use super::Row;
 
@@ -62,7 +62,7 @@ pub const ROWS: &[Row] = &[
         after: &[(ALIASES, "name", r#"["qa"]"#), (ALIASES, "number", "[2]")],
     },
     Row {
-        // The seed leaves the `v` out.
+        // The seed omits the `v`.
         at: "002 #7",
         line: "fission function alias update --name hello --alias qa --version 1.0.2",
         fill: &[],
@@ -95,7 +95,7 @@ pub const ROWS: &[Row] = &[
         ],
     },
     Row {
-        // A word processor made a long dash of the first of the two.
+        // The seed has a typographic dash in place of the first hyphens.
         at: "002 #12",
         line: "fission function create --name foo --env nodejs --code foo.js —-tag v1.0.0",
         fill: &[],
@@ -114,7 +114,7 @@ pub const ROWS: &[Row] = &[
         ],
     },
     Row {
-        // "He could do so with the existing CLI": all aliases and all versions go.
+        // "He could do so with the existing CLI": all aliases and versions are deleted.
         at: "002 #13, 003 #9",
         line: "fission function delete",
         fill: &[("function delete", "function delete --name hello")],

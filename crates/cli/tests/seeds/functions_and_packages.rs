@@ -1,4 +1,5 @@
-//! Seed 003, from its high level proposal and from "Implementation details for fission cli commands".
+//! Lines of seed 003, from its high level proposal and from "Implementation details for fission cli
+//! commands".
 
 use super::Row;
 
@@ -21,7 +22,8 @@ const BAR_PKG_VERSIONS: &str = "package version list --name bar-pkg";
 
 pub const ROWS: &[Row] = &[
     Row {
-        // The line names no code. It is a version of the code that is there; for a function that is new it is refused.
+        // The line names no code. It makes a version with the existing code, and is refused for a
+        // new function.
         at: "003, high level proposal #3",
         line: "fission function version create --name fnA",
         fill: &[],
@@ -43,7 +45,7 @@ pub const ROWS: &[Row] = &[
         ],
     },
     Row {
-        // After scenario 2: the function has its code from a package that others may share, and gets one of its own.
+        // After scenario 2: the function uses a package that others may share, and gets its own.
         at: "003, high level proposal #3",
         line: "fission fn version update --name fnA --code <new_code>",
         fill: &[("<new_code>", "new_code.py")],
@@ -114,7 +116,7 @@ pub const ROWS: &[Row] = &[
         ],
     },
     Row {
-        // "I like the idea of doing nothing": the function stays where it is.
+        // "I like the idea of doing nothing": the function does not change.
         at: "003 CLI #4",
         line: r#"fission package version create --name src-pkg --src src-archive.zip --env python --buildcmd "./build.sh""#,
         fill: &[],
@@ -165,7 +167,7 @@ pub const ROWS: &[Row] = &[
         after: &[(SRC_PKG_VERSIONS, "number", "[2]")],
     },
     Row {
-        // The functions that refer to it go too.
+        // The functions that refer to it are deleted too.
         at: "003 CLI #7",
         line: "fission package version delete --name bar-pkg --version <version-uid>",
         fill: &[("<version-uid>", "uid(package bar-pkg 1)")],
@@ -187,7 +189,7 @@ pub const ROWS: &[Row] = &[
         after: &[(BAR_VERSIONS, "number", "[2]")],
     },
     Row {
-        // The packages stay, and `latest` steps back.
+        // The packages stay, and `latest` moves back.
         at: "003 CLI #9",
         line: "fission function version delete --name foo --version <version-uid>",
         fill: &[("<version-uid>", "uid(function foo 2)")],

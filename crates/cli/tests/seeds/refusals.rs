@@ -1,10 +1,10 @@
-//! What the seeds say is an error.
+//! Lines that the seeds describe as errors.
 
 pub struct Refusal {
     pub at: &'static str,
     pub before: &'static [&'static str],
     pub line: &'static str,
-    /// A part of what is said about it.
+    /// A part of the error message.
     pub says: &'static str,
 }
 

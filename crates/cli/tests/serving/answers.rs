@@ -18,7 +18,7 @@ routes:
   - GET /program: program
 ";
 
-/// Answers every request with its head.
+/// Responds to every request with the request's head.
 const PROGRAM: &str = r#"
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +60,7 @@ const FILES: &[(&str, &str)] = &[
     ("program.c", PROGRAM),
 ];
 
-/// A client that speaks HTTP/2 only, and to which the gateway is at the app's own name.
+/// A client that uses only HTTP/2 and resolves the app's host to the gateway.
 fn http2(stage: &Stage) -> (Client, String) {
     let gateway: reqwest::Url = stage.world.server.gateway().parse().unwrap();
     let port = gateway.port().unwrap();
@@ -69,7 +69,8 @@ fn http2(stage: &Stage) -> (Client, String) {
     (client.build().unwrap(), format!("http://{host}:{port}"))
 }
 
-/// Browsers send a field for each cookie over HTTP/2. Functions see one, as over HTTP/1.1.
+/// Browsers send one cookie field per cookie over HTTP/2. Functions get a single field, as over
+/// HTTP/1.1.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_cookie_of_a_request_over_http2_reaches_functions_of_every_runtime() {
     let stage = Stage::new("shop", &[], FILES);
@@ -116,7 +117,7 @@ const FAILING: &[(&str, &str)] = &[
     ("broken/main.py", "raise RuntimeError('hunter2')\n"),
 ];
 
-/// Callers may be anybody: what a function says about its failure is for those who read its log.
+/// Anyone may call a function, so its error messages appear only in the log.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_text_of_an_exception_is_in_the_log_and_not_in_the_answer() {
     let stage = Stage::new("shop", &[], FAILING);
@@ -143,7 +144,7 @@ async fn the_text_of_an_exception_is_in_the_log_and_not_in_the_answer() {
     assert!(tested.stderr.contains("hunter2"), "who may test a function is told: {}", tested.snapshot());
 }
 
-/// The status, the id and what was sent before the break arrive, every time.
+/// The status, the request id and everything sent before the break always arrive.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_that_breaks_right_after_its_first_piece_has_a_head() {
     let stage = Stage::new("shop", &[], FAILING);
@@ -198,7 +199,7 @@ async fn a_tested_function_reads_the_query_and_the_path_as_they_were_written() {
     assert_eq!(told.success().trim_end(), "/a b/\u{fc} a=b c|b=x+y|c=1#2|d=1&e=2|f=50% \u{2603}");
 }
 
-/// A route that the gateway could not serve is refused wherever it is written.
+/// Commands, manifests and specs refuse a route that the gateway could not serve.
 #[test]
 fn a_route_that_cannot_work_is_refused_by_every_command() {
     let manifest =

@@ -7,7 +7,7 @@ fn example(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
 }
 
-/// `cargo xtask setup` installs one.
+/// Installed by `cargo xtask setup`.
 fn browser() -> &'static str {
     let found = ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()
@@ -15,7 +15,7 @@ fn browser() -> &'static str {
     found.unwrap_or_else(|| panic!("there is no Chromium: `cargo xtask setup` installs it"))
 }
 
-/// The page as it is once its scripts have run.
+/// Returns the page after its scripts have run.
 fn page(url: &str, profile: &std::path::Path) -> String {
     let output = Command::new(browser())
         .args(["--headless", "--disable-gpu", "--no-sandbox", "--disable-dev-shm-usage", "--virtual-time-budget=10000"])
@@ -47,7 +47,7 @@ async fn slow_the_example_is_served_to_a_browser_and_to_a_client() {
     }
 }
 
-/// A compiled program that serves HTTP on the socket it is given.
+/// A compiled program that serves HTTP on the inherited socket.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_compiled_program_is_a_function() {
     let stage = Stage::new("binary", &[], &[]);

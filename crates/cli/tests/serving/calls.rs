@@ -38,7 +38,7 @@ const CALLS: &[(&str, &str)] = &[
     ("inner/main.py", "def main(request):\n    return 'one ' + request.path\n"),
 ];
 
-/// A server whose gateway speaks TLS only, and a client that trusts it.
+/// A server whose gateway accepts only TLS, and a client that trusts it.
 fn with_tls() -> Stage {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let mut env = CliEnv::new();
@@ -51,7 +51,7 @@ fn with_tls() -> Stage {
     env.write_file("cert.pem", made.cert.pem());
     env.write_file("key.pem", made.signing_key.serialize_pem());
     let world = World::in_env(env, &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
-    // Our own client brings the cryptography along that reqwest insists on.
+    // Creating our client installs the TLS provider that reqwest needs.
     drop(world.client());
     let trusted = reqwest::Certificate::from_pem(made.cert.pem().as_bytes()).unwrap();
     // HTTP/2 would take the host from the address.
@@ -80,7 +80,7 @@ async fn functions_call_each_other_in_their_release_behind_tls() {
         assert_eq!(before.release, old);
     }
 
-    // The door that functions use is open to the programs of this machine, and to none of them without a call token.
+    // The inner port accepts connections from this machine only, and calls only with a call token.
     let stranger = Client::new();
     for path in ["/py", "/inner", "/.milepost/call/inner/", "/.milepost/health", "/none"] {
         let answer = get(&stranger, &format!("http://{inside}{path}"), "shop").await.unwrap();
@@ -108,14 +108,14 @@ async fn a_function_that_runs_outside_of_a_release_calls_those_of_the_newest() {
     let stage = Stage::new("shop", &[], CALLS);
     let old = stage.deploy();
     stage.world.env.write_file("inner/main.py", CALLS[4].1.replace("one", "two"));
-    // Live stays where it is, so that its release is not the newest.
+    // Pins live, so that its release is not the newest.
     stage.world.ok(&format!("release live {old}"));
     stage.deploy();
     for function in ["py", "js"] {
         let tested = stage.world.ok(&format!("function test {function}"));
         assert!(tested.starts_with("two /é"), "{function}: {tested}");
     }
-    // Live does not hold this version.
+    // Live does not have this version.
     stage.world.env.write_file("py/main.py", format!("{}# changed\n", CALLS[1].1));
     stage.deploy();
     let run = stage.world.ok("execution create py --version 2 -o json");

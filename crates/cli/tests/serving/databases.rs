@@ -8,7 +8,7 @@ use milepost_testkit::postgres::Cluster;
 
 use crate::stage::{Stage, TWO_KINDS, change_everything};
 
-/// A SQLite file that somebody else has locked, with the program that every machine with Python has.
+/// Locks the SQLite file from another process. Every machine with Python has the program.
 mod lock {
     use std::io::{BufRead, BufReader, Write};
     use std::path::Path;
@@ -45,7 +45,8 @@ mod lock {
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whether the node noted where the files of the cold function are, which it does after the deploy was answered.
+/// Whether the node has recorded where the files of the cold function are. It does so after the
+/// deploy's response.
 fn is_noted(stage: &Stage) -> bool {
     let notes = stage.world.env.data_dir().join("cache/packages/notes");
     let names_it =
@@ -53,7 +54,8 @@ fn is_noted(stage: &Stage) -> bool {
     std::fs::read_dir(notes).unwrap().flatten().any(names_it)
 }
 
-/// The usual app with a function that is not called before the database is away. A check would load it.
+/// The usual app, and a function without any call before the database fails. Unchecked, because a
+/// check would load it.
 fn stage_with_a_cold_function(args: &[&str]) -> Stage {
     let manifest = TWO_KINDS[0].1.replace("functions:\n", "functions:\n  cold: { env: python, src: cold/ }\n");
     let manifest = manifest.replace("routes:\n", "routes:\n  - GET /cold: cold\n");
@@ -66,7 +68,7 @@ fn stage_with_a_cold_function(args: &[&str]) -> Stage {
     stage
 }
 
-/// What was served is served, what nobody has called yet too, and a change is refused with the reason.
+/// Warm and cold functions are still served, and changes are refused with the reason.
 async fn goes_on_without_changes(stage: &Stage) {
     let cold = stage.get("/cold").await;
     assert_eq!((cold.status, cold.body.as_str()), (200, "cold"), "{}", cold.body);
@@ -81,7 +83,7 @@ async fn goes_on_without_changes(stage: &Stage) {
     assert_eq!(stage.get("/").await.body, "one one");
 }
 
-/// And not the token, nor the ports, which the server itself has.
+/// The doctor blames the database, and not the token or the ports that the server itself uses.
 fn doctor_names_the_database(stage: &Stage) {
     let told = stage.world.run("doctor -o json");
     let checks: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
@@ -101,7 +103,7 @@ async fn traffic_goes_on_while_postgresql_is_away() {
     goes_on_without_changes(&stage).await;
     doctor_names_the_database(&stage);
     cluster.restart();
-    // Connections of before are found to be broken one by one.
+    // Stale connections of the pool are discarded one by one.
     let deadline = Instant::now() + Duration::from_secs(60);
     let release = loop {
         let again = stage.world.run("deploy -o json");
@@ -125,7 +127,7 @@ async fn traffic_goes_on_while_the_sqlite_file_is_locked() {
     assert_eq!(stage.get("/").await.body, "two two");
 }
 
-/// Changes the SQLite file of a server that does not run.
+/// Changes the SQLite file of a stopped server.
 fn alter(file: &Path, statement: &str) {
     let program = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\nc.execute(sys.argv[2])\nc.commit()\n";
     let altered = Command::new("python3").args(["-c", program]).arg(file).arg(statement).status().unwrap();
@@ -140,7 +142,7 @@ fn an_app_that_cannot_be_read_keeps_no_other_from_being_served() {
     let awake = |stage: &Stage| stage.world.ok("logs --function f").matches("awake").count();
     eventually_blocking(PATIENCE, || awake(&stage) == 1);
     stage.world.ok("app create damaged");
-    // Those in which most happened are looked at first.
+    // Apps with the most events are refreshed first.
     for number in 0..20 {
         stage.world.ok(&format!("config set --app damaged a={number}"));
     }
@@ -148,7 +150,7 @@ fn an_app_that_cannot_be_read_keeps_no_other_from_being_served() {
     let damage = "UPDATE contents SET body = '{' WHERE kind = 'config' AND body NOT LIKE '%one%'";
     alter(&stage.world.env.data_dir().join("catalog.db"), damage);
     stage.world.server.restart();
-    // Nobody asks for it: it is kept warm because its view was made.
+    // It is kept warm without requests, because its view was made.
     eventually_blocking(PATIENCE, || awake(&stage) == 2);
     eventually_blocking(PATIENCE, || stage.world.server.stderr().contains("App `damaged`"));
 }
@@ -158,7 +160,7 @@ async fn a_note_of_a_package_goes_when_the_function_was_called_and_when_its_app_
     let stage = stage_with_a_cold_function(&[]);
     assert_eq!(stage.get("/cold").await.body, "cold");
     eventually_blocking(PATIENCE, || !is_noted(&stage));
-    // Another version, which nobody calls.
+    // Another version without any call.
     stage.world.env.write_file("cold/main.py", "def main():\n    return 'colder'\n");
     stage.world.ok("deploy --no-check");
     eventually_blocking(PATIENCE, || is_noted(&stage));

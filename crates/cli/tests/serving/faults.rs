@@ -74,7 +74,7 @@ const FILES: &[(&str, &str)] = &[
     ("stuck/main.py", "import time\nprint('about to be never ready', flush=True)\ntime.sleep(1000)\n"),
 ];
 
-/// Statuses that a fault may end with: which one depends on what catches it first on this machine.
+/// The possible statuses of each fault: which one depends on what detects it first on this machine.
 const FAULTS: &[(&str, &[u16], &str)] = &[
     ("/bad/throw", &[500], "ValueError: as asked"),
     ("/bad/exit", &[502], "about to exit"),
@@ -106,12 +106,12 @@ async fn a_fault_costs_its_own_request_and_nothing_else() {
     assert!(printed.contains("about to be never ready"), "{printed}");
     let beside = steady.stop().await;
     println!("a healthy function alone: {alone}; beside the faults: {beside}");
-    // A fault lasts up to its second; who waited for one would have taken as long.
+    // A fault lasts up to a second, so a request that waited for one would take as long.
     assert!(beside.percentile(99) < Duration::from_millis(500), "alone {alone}, beside the faults {beside}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn that_a_function_cannot_start_is_in_the_log_of_the_server_too() {
+async fn a_function_that_cannot_start_is_in_the_servers_log_too() {
     let stage = Stage::new("shop", &[], FILES);
     stage.deploy_unchecked();
     assert_eq!(stage.get("/broken").await.status, 503);
@@ -119,7 +119,7 @@ async fn that_a_function_cannot_start_is_in_the_log_of_the_server_too() {
         let log = stage.world.server.stderr();
         log.lines().find(|line| line.contains("no instance of a function became ready")).map(str::to_owned)
     };
-    // It is on its way through a pipe.
+    // The line is still in the pipe.
     eventually(Duration::from_secs(30), async || line().is_some()).await;
     let line = line().unwrap();
     for text in ["WARN", "app=shop", "function=broken"] {
@@ -133,7 +133,7 @@ async fn a_flood_of_output_is_cut_and_said() {
     let stage = Stage::new("shop", &[], FILES);
     stage.deploy_unchecked();
     let answer = stage.get("/bad/flood").await;
-    // A hundred megabytes may take longer than the second that the function has.
+    // 100 MB may take longer than the function's timeout of one second.
     assert!([200, 504].contains(&answer.status), "{answer:?}");
     let log = stage.world.ok(&format!("logs --request {} --limit 10000", answer.request));
     assert!(log.len() < 2_000_000, "{} bytes of it were kept", log.len());
@@ -155,14 +155,14 @@ async fn a_response_that_stops_halfway_is_cut_at_its_deadline() {
     assert_eq!(stage.get("/bad/none").await.body, "fine");
 }
 
-/// Requests to a healthy function, one after the other, none of which may fail.
+/// Sends requests to a healthy function, one after the other. None may fail.
 struct Steady {
     stop: Arc<AtomicBool>,
     count: watch::Receiver<usize>,
     task: tokio::task::JoinHandle<Latencies>,
 }
 
-/// How long requests took, sorted.
+/// Durations of requests, sorted.
 struct Latencies(Vec<Duration>);
 
 impl Latencies {
@@ -198,7 +198,7 @@ impl Steady {
         Self { stop, count, task }
     }
 
-    /// Waits until so many were answered.
+    /// Waits until this many requests were answered.
     async fn seen(&self, requests: usize) {
         self.count.clone().wait_for(|count| *count >= requests).await.unwrap();
     }

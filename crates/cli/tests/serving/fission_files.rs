@@ -1,4 +1,5 @@
-//! What Fission's functions find around them: variables of their environment, secrets and configmaps as files.
+//! What Fission functions expect: variables of their environment, and secrets and configmaps as
+//! files.
 
 use crate::stage::Stage;
 
@@ -105,7 +106,7 @@ async fn functions_of_fission_find_secrets_and_configmaps_as_files() {
     };
     set("db", "{\"USER\": \"shop\", \"../../out\": \"no\"}");
     set("plain", "a value");
-    // A configmap that is not set keeps the release from going live, with what to do.
+    // A missing configmap keeps the release from going live, with a hint.
     let refused = stage.world.run("spec version apply");
     assert_eq!(refused.status, Some(1), "{}", refused.snapshot());
     assert!(refused.stderr.contains("milepost config set mail.KEY=VALUE"), "{}", refused.snapshot());
@@ -113,7 +114,7 @@ async fn functions_of_fission_find_secrets_and_configmaps_as_files() {
     let answer = stage.get("/py").await;
     assert_eq!(answer.body, "shop shop a value shop@example.org 3 blue large");
     assert_eq!(stage.get("/js").await.body, "shop shop@example.org green");
-    // The function's own variable wins over the environment's.
+    // A function's own variable takes precedence over the environment's.
     stage.world.ok("function update --name py --var COLOUR=red");
     assert!(stage.get("/py").await.body.ends_with(" red large"));
 }

@@ -9,9 +9,10 @@ use crate::stage::{Answer, Stage, TWO_KINDS, change_everything, get};
 
 const MOVES: usize = 1000;
 
-/// Invariant 6, and no mix: every answer is whole, of one release, and of one that was live while it was asked for.
+/// Invariant 6: every response comes completely from one release, which was live at some moment of
+/// the request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_a_thousand_moves_of_live_fail_no_request_and_mix_none() {
+async fn slow_invariant_6_a_thousand_moves_of_live_fail_no_request_and_mix_none() {
     let stage = Stage::new("shop", &[], TWO_KINDS);
     let one = stage.deploy();
     change_everything(&stage);
@@ -45,13 +46,13 @@ async fn slow_a_thousand_moves_of_live_fail_no_request_and_mix_none() {
         client.live_set("shop", &to).await.unwrap();
         timeline.move_is_answered();
         let moved = Instant::now();
-        // Whoever has the answer of the move sees it with the next request.
+        // A request sent after the response of the move gets the new release.
         let path = if at % 3 == 0 { "/" } else { "/site/x.txt" };
         let answer = stage.get(path).await;
         delays.push(moved.elapsed());
         assert_eq!(&answer.release, target, "move {at}");
         if at % 10 == 0 {
-            // Time for requests that begin and end between two moves, which only one release can have answered.
+            // Leaves time for requests between two moves, which only one release can answer.
             let before = asked.load(Ordering::Relaxed);
             while asked.load(Ordering::Relaxed) < before + 6 && loads.iter().all(|load| !load.is_finished()) {
                 assert_eq!(&stage.get(path).await.release, target, "after move {at}");
@@ -77,8 +78,8 @@ async fn slow_a_thousand_moves_of_live_fail_no_request_and_mix_none() {
     assert!(most < Duration::from_secs(30), "a move was seen only after {most:?}");
 }
 
-/// Which release was live when, as far as one can tell from outside: from when its move was asked for until the next move was
-/// answered.
+/// When each release was live, as seen from outside: from the request that moved live to it until
+/// the response of the next move.
 struct Timeline(Vec<Span>);
 
 struct Span {
@@ -101,7 +102,7 @@ impl Timeline {
         self.0[before].until = Some(Instant::now());
     }
 
-    /// Every release that was live at some moment between the two.
+    /// Every release that was live at some moment of the interval.
     fn live_between(&self, begun: Instant, ended: Instant) -> Vec<&str> {
         let first = self.0.partition_point(|span| span.until.is_some_and(|until| until < begun));
         let mut live: Vec<&str> =
@@ -129,7 +130,7 @@ async fn rolling_back_to_what_a_tag_points_at_is_not_a_cold_start() {
     roll_back_to_a_warm_instance(true).await;
 }
 
-/// The worker that answers is the one from before.
+/// A rollback is answered by the warm worker of the older release.
 async fn roll_back_to_a_warm_instance(tagged: bool) {
     let files = [
         (
@@ -147,13 +148,14 @@ async fn roll_back_to_a_warm_instance(tagged: bool) {
     stage.world.env.write_file("f/main.py", "def main():\n    return 'new'\n");
     stage.deploy();
     assert_eq!(stage.get("/").await.body, "new");
-    // The newer one has fallen asleep: so would the older one have, long ago, were it not kept for a rollback.
+    // The newer instance has become idle and stopped. The older one would have stopped earlier, but
+    // is kept for a rollback.
     eventually_blocking(Duration::from_secs(60), || instances(&stage) == 1);
     stage.world.ok("rollback --yes");
     assert_eq!(stage.get("/").await.body, born);
 }
 
-/// How many there are of all versions.
+/// The number of instances of all versions.
 fn instances(stage: &Stage) -> u64 {
     let status = stage.world.json("status");
     status["functions"].as_array().unwrap().iter().map(|function| function["instances"].as_u64().unwrap()).sum()

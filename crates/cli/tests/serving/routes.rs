@@ -1,4 +1,4 @@
-//! Where routes may answer, and what their functions get of a request.
+//! Where routes may answer, and what their functions receive.
 
 use reqwest::header::HOST;
 
@@ -154,7 +154,7 @@ async fn functions_of_fission_specs_get_paths_and_variables_as_from_its_router()
         let got = asked.send().await.unwrap().text().await.unwrap();
         assert_eq!(got, expected, "{path}");
     }
-    // A manifest says the same.
+    // The same as a manifest.
     stage.world.ok("import");
     assert_eq!(stage.world.ok("deploy"), "Everything up to date.\n");
 }

@@ -1,4 +1,4 @@
-//! An app that is served, and a client that knows only HTTP.
+//! A served app, and a client that only uses HTTP.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub struct Stage {
     pub app: &'static str,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
@@ -24,7 +24,7 @@ pub struct Answer {
 }
 
 impl Stage {
-    /// A server with more arguments, and an app whose files are given.
+    /// A server with extra arguments, and an app with these files.
     pub fn new(app: &'static str, args: &[&str], files: &[(&str, &str)]) -> Self {
         let mut env = CliEnv::new();
         env.unset("MILEPOST_TEST_SEED");
@@ -39,13 +39,13 @@ impl Stage {
     /// A server in a prepared environment.
     pub fn in_env(app: &'static str, env: CliEnv, args: &[&str]) -> Self {
         let world = World::in_env(env, args);
-        // Our own client brings the cryptography along that reqwest insists on.
+        // Creating our client installs the TLS provider that reqwest needs.
         drop(world.client());
         let client = Client::builder().timeout(Duration::from_secs(60)).build().unwrap();
         Self { world, client, app }
     }
 
-    /// Deploys the folder and answers the release.
+    /// Deploys the folder and returns the release.
     pub fn deploy(&self) -> String {
         self.world.json("deploy")["release"]["id"].as_str().unwrap().to_owned()
     }
@@ -67,7 +67,7 @@ impl Stage {
         get(&self.client, &self.url(path), self.app).await
     }
 
-    /// The lines that the log has of a request.
+    /// The log lines of a request.
     pub fn log_of(&self, request: &str) -> String {
         self.world.ok(&format!("logs --request {request}"))
     }
@@ -86,7 +86,7 @@ async fn read(response: Response) -> Result<Answer, reqwest::Error> {
     Ok(Answer { status, release, request, body: response.text().await? })
 }
 
-/// A function that says which version it is, beside a file that says the same.
+/// A function and a static file that both return the version.
 pub const TWO_KINDS: &[(&str, &str)] = &[
     (
         "milepost.yaml",
@@ -96,7 +96,7 @@ pub const TWO_KINDS: &[(&str, &str)] = &[
     ("site/x.txt", "one"),
 ];
 
-/// The same, changed everywhere.
+/// Changes all of it.
 pub fn change_everything(stage: &Stage) {
     let env = &stage.world.env;
     env.write_file("milepost.yaml", TWO_KINDS[0].1.replace("word: one", "word: two"));

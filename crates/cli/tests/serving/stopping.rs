@@ -11,7 +11,8 @@ const SLOW: &[(&str, &str)] = &[
     ),
 ];
 
-/// Processes whose environment or command line names the data folder: the server, its sandboxes and its workers.
+/// Processes whose environment or command line contains the data folder: the server, its sandboxes
+/// and its workers.
 fn processes_of(data: &std::path::Path) -> Vec<String> {
     let data = data.to_str().unwrap().as_bytes();
     let mut found = Vec::new();
@@ -61,8 +62,8 @@ async fn a_killed_server_takes_its_workers_along() {
     let running = tokio::spawn(async move { get(&client, &url, "shop").await });
     begun(&stage).await;
     stage.world.server.kill9();
-    assert!(running.await.unwrap().is_err(), "nobody is left to answer");
-    // The kernel ends them; how soon is its business.
+    assert!(running.await.unwrap().is_err(), "the server is gone");
+    // The kernel ends them asynchronously.
     let deadline = std::time::Instant::now() + Duration::from_secs(20);
     while !processes_of(&data).is_empty() {
         assert!(std::time::Instant::now() < deadline, "{:?}", processes_of(&data));
@@ -72,7 +73,7 @@ async fn a_killed_server_takes_its_workers_along() {
     assert_eq!(get(&stage.client, &stage.url("/"), "shop").await.unwrap().body, "done");
 }
 
-/// Waits until the function says that it runs.
+/// Waits until the function has started.
 pub async fn begun(stage: &Stage) {
     let query = milepost_client::LogQuery { follow: true, ..milepost_client::LogQuery::default() };
     let mut logs = stage.world.client().logs("shop", &query).await.unwrap();

@@ -1,6 +1,6 @@
 use crate::stage::Stage;
 
-/// A function that tries what it must not be able to do, and tells how far it came.
+/// Tries what a function must not be able to do, and reports the results.
 const PRYING: &str = r#"
 import json
 import os
@@ -55,14 +55,14 @@ async fn a_function_sees_nothing_of_the_server_or_of_other_apps() {
         let error = seen[what].as_str().unwrap_or_else(|| panic!("{what} can be read: {seen}"));
         assert!(["FileNotFoundError", "PermissionError", "NotADirectoryError"].contains(&error), "{what}: {seen}");
     }
-    // The path to its own files may be there, and nothing else of the folder.
+    // Only the path to its own files may be visible.
     if let Some(entries) = seen["data"].as_array() {
         assert_eq!(entries, &[serde_json::json!("run")], "{seen}");
     }
     assert_eq!(seen["wrote"], "no", "{seen}");
     assert_eq!(seen["environment"], serde_json::json!(["OWN_SECRET"]));
-    // Where the machine refuses namespaces (a plain chroot, some containers) files are walled off by other means; who else runs
-    // can be seen then, and `milepost doctor` says so.
+    // Where the machine refuses namespaces (a plain chroot, some containers), other means hide the
+    // files. Other processes are visible then, and `milepost doctor` reports it.
     let doctor = stage.world.env.run(&["doctor", "-o", "json"]);
     let checks: Vec<serde_json::Value> = serde_json::from_str(&doctor.stdout).unwrap();
     let namespaces = checks.iter().find(|check| check["name"] == "sandbox: namespaces").unwrap();

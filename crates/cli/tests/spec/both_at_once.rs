@@ -1,4 +1,4 @@
-//! What is wrong with a folder and what the app lacks are told in one run.
+//! Mistakes in the folder and missing units of the app are reported in one run.
 
 use crate::project::{Project, says_word};
 use crate::seed::{HELLO, HELLO_TRIGGER};
@@ -38,7 +38,7 @@ fn told(stderr: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_deploy_tells_the_mistakes_of_the_manifest_and_what_the_app_lacks_together() {
+fn a_deploy_reports_mistakes_and_missing_units_together() {
     let project = project();
     project.file("milepost.yaml", SHOP);
     let refused = project.run("deploy --app shop");
@@ -60,7 +60,7 @@ fn a_deploy_tells_the_mistakes_of_the_manifest_and_what_the_app_lacks_together()
         ],
     );
 
-    // The same when only the app lacks something, and then in the same way.
+    // The same when the folder has no mistakes.
     let sound = SHOP.replace(", memory: lots", "").replace("GTE", "GET").replace("never", "\"0 3 * * *\"");
     project.file("milepost.yaml", &sound);
     for line in ["deploy --app shop", "deploy --app shop --dry-run"] {
@@ -69,7 +69,7 @@ fn a_deploy_tells_the_mistakes_of_the_manifest_and_what_the_app_lacks_together()
         told(&refused.stderr, &["`pyton`", "`shraed`", "`stabel`", "version 7", "`nobody`", "5 mistakes"]);
     }
 
-    // Units of somebody else do not hide it either, nor the other way round.
+    // Units of another folder do not hide mistakes, and mistakes do not hide them.
     project.file("other.yaml", "deployment: other\nfunctions:\n  hello: { env: python, src: hello }\n");
     project.stage.world.ok("deploy other.yaml --app shop");
     let owned = "milepost.yaml:3: function `hello` belongs to deployment other";
@@ -79,14 +79,14 @@ fn a_deploy_tells_the_mistakes_of_the_manifest_and_what_the_app_lacks_together()
     told(&project.run("deploy --app shop --allow-conflicts").stderr, &["`pyton`", "`never`", "8 mistakes"]);
     project.file("milepost.yaml", &sound);
 
-    // And for an app that is not there: then it has nothing at all.
+    // An app that does not exist has none of the units.
     let new = project.run("deploy --app new --dry-run");
     assert_eq!(new.status, Some(2), "{}", new.snapshot());
     told(&new.stderr, &["`pyton`", "`shraed`", "function `base`", "`stabel`", "`nobody`", "secret `API_KEY`"]);
 }
 
 #[test]
-fn an_apply_tells_the_mistakes_of_the_specs_and_what_the_app_lacks_together() {
+fn an_apply_reports_mistakes_and_missing_units_together() {
     let project = Project::new(&[]);
     project.code("hello", "hello", "one");
     let trigger = HELLO_TRIGGER.replace("version: latest", "alias: stable").replace("method: GET", "method: GTE");
@@ -109,7 +109,7 @@ fn an_apply_tells_the_mistakes_of_the_specs_and_what_the_app_lacks_together() {
 }
 
 #[test]
-fn files_that_cannot_be_taken_are_told_all_at_once() {
+fn unusable_files_are_reported_all_at_once() {
     let project = Project::new(&[]);
     for folder in ["one", "two"] {
         project.file(&format!("{folder}/.milepostignore"), "*\n");
@@ -129,7 +129,7 @@ fn files_that_cannot_be_taken_are_told_all_at_once() {
 }
 
 #[test]
-fn secrets_that_nobody_has_set_are_told_of_by_every_deploy_that_changes_something() {
+fn every_change_warns_about_secrets_without_a_value() {
     let project = Project::new(&[]);
     project.file("milepost.yaml", "functions:\n  f: { env: python, src: f, secrets: [TOKEN] }\nsecrets: [API_KEY]\n");
     project.file("f/main.py", &says_word("one"));
@@ -142,5 +142,5 @@ fn secrets_that_nobody_has_set_are_told_of_by_every_deploy_that_changes_somethin
         }
     }
     let unchanged = project.run("deploy --app shop").stderr;
-    assert!(!unchanged.contains("API_KEY"), "nothing changed, and nobody was asked: {unchanged}");
+    assert!(!unchanged.contains("API_KEY"), "nothing changed, so the server was not asked: {unchanged}");
 }

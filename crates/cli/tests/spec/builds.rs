@@ -37,14 +37,14 @@ fn a_build_that_fails_changes_nothing_and_keeps_its_log() {
     assert_eq!((&build["state"], &build["package"]), (&"failed".into(), &"hello-pkg".into()), "{build}");
     assert_eq!(project.json("build list")[0]["id"], id.as_str());
 
-    // Quiet: only the error, and the last lines of the log.
+    // With `--quiet`, only the error and the last lines of the log.
     let output = project.run("spec version apply --quiet");
     assert!(output.stderr.contains("line 40") && !output.stderr.contains("line 20\n"), "{}", output.snapshot());
     assert!(!output.stderr.contains("line 1\n"), "{}", output.snapshot());
 
-    // A failure does not stand in the way of another try.
+    // A failed build can be retried.
     project.file("hello/build.sh", crate::project::BUILD);
-    project.apply("mended");
+    project.apply("fixed");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn ctrl_c_during_a_build_ends_at_once_and_leaves_nothing_behind() {
     assert_eq!(apply.interrupt().code(), Some(130));
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     assert_eq!(project.json("app history"), history);
-    // The server hears of it and ends what ran.
+    // The server cancels the build.
     let sleeps = || {
         let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
         let line = |entry: std::fs::DirEntry| std::fs::read(entry.path().join("cmdline")).ok();
@@ -98,7 +98,7 @@ fn only_what_was_not_built_is_built() {
     let output = project.run("spec version apply");
     assert!(output.stderr.contains("[foo-pkg] building in"), "{}", output.snapshot());
     assert!(!output.stderr.contains("bar-pkg"), "{}", output.snapshot());
-    // What was built before is not built again, also when it was something else meanwhile.
+    // A build is not repeated, even if other source was built in between.
     project.file("foo/foo.py", &says_word("foo"));
     let output = project.run("spec version apply");
     assert!(output.succeeded() && !output.stderr.contains("building in"), "{}", output.snapshot());
@@ -125,7 +125,7 @@ fn one_failing_build_lets_the_others_go() {
 #[test]
 fn a_first_apply_whose_build_fails_keeps_the_log_and_one_that_cannot_be_made_leaves_no_app() {
     let project = with_build(&[], "#!/bin/sh\necho it was me\nexit 3\n");
-    // Another app does not have the environment that this one was given.
+    // Another app does not have the environment that this app was given.
     let own = HELLO.replace("python-27", "python");
     project.file("specs/hello.yaml", &own);
     let apps = || project.stage.world.ok("app list -o name").lines().map(str::to_owned).collect::<Vec<_>>();
@@ -140,7 +140,7 @@ fn a_first_apply_whose_build_fails_keeps_the_log_and_one_that_cannot_be_made_lea
                    name: hello\n    type: name\n    alias: none\n  method: GET\n  relativeurl: /none\n";
     project.file("specs/none.yaml", trigger);
     let output = project.run("spec version apply --app other");
-    assert_eq!(output.status, Some(2), "what a new app cannot have is told before it is made: {}", output.snapshot());
+    assert_eq!(output.status, Some(2), "missing units are reported before the app is created: {}", output.snapshot());
     assert!(!output.stderr.contains("App other created"), "{}", output.snapshot());
 
     project.file("specs/none.yaml", &trigger.replace("alias: none", "version: latest"));

@@ -22,7 +22,7 @@ fn init_writes_a_folder_that_can_be_applied_and_never_writes_over_it() {
 }
 
 #[test]
-fn validate_tells_what_the_app_does_not_have_and_says_when_it_could_not_ask() {
+fn validate_reports_missing_units_or_that_it_could_not_check() {
     let project = Project::new(&[]);
     project.file("specs/hello.yaml", &format!("{HELLO}{HELLO_TRIGGER}"));
     project.code("hello", "hello", "one");
@@ -129,7 +129,7 @@ fn an_app_that_is_not_there_gets_its_environments_from_the_folder() {
         assert!(refused.stderr.contains("`kind: Environment` and `name: python-27`"), "{}", refused.snapshot());
         assert!(!refused.stderr.contains("environment create"), "{}", refused.snapshot());
     }
-    // A plan for such an app has the built-in environments that an apply makes.
+    // A plan for a new app has the built-in environments that an apply makes.
     project.file(
         "specs/hello.yaml",
         &HELLO.replace("namespace: default", "namespace: fresh").replace("python-27", "python"),
@@ -147,7 +147,7 @@ fn an_app_that_is_not_there_gets_its_environments_from_the_folder() {
 }
 
 #[test]
-fn links_that_lead_out_are_told_all_at_once_with_the_line_of_the_archive() {
+fn links_that_lead_outside_are_reported_with_the_line_of_the_archive() {
     let project = Project::new(&[]);
     project.file("specs/hello.yaml", &HELLO.replace("hello/*.py", "hello/**"));
     project.code("hello", "hello", "one");

@@ -5,12 +5,12 @@ use std::process::Stdio;
 use crate::project::{BUILD, Project, commit, git, says_word};
 use crate::seed::{HELLO, own_package};
 
-/// Two work trees of one project, each on a branch of its own that changed the same file.
+/// Two work trees of one project, each on its own branch with a change to the same file.
 fn two_branches() -> (Project, [String; 2]) {
     let project = Project::new(&[]);
     project.file("origin/specs/hello.yaml", HELLO);
     project.code("origin/hello", "hello", "one");
-    // A repository of its own: the one around it is not meant.
+    // A separate repository, not the one that surrounds the tests.
     git(project.env(), "origin", &["init", "--quiet", "--initial-branch=main"]);
     commit(project.env(), "origin", "the start");
     let commits = ["left", "right"].map(|branch| {
@@ -45,7 +45,8 @@ fn applies_from_two_branches_at_once_both_land_with_their_commits() {
     assert_eq!(project.uids("function", "hello").len(), 2);
 }
 
-/// A script that waits for a word at this gate before it builds: builds see no file of the test.
+/// A build script that waits for a byte from this listener, since builds cannot see files of the
+/// test.
 fn waits_at(gate: &TcpListener) -> String {
     let port = gate.local_addr().unwrap().port();
     let wait = format!("import socket; s = socket.create_connection((\"127.0.0.1\", {port})); s.recv(1) or exit(9)");
@@ -53,7 +54,7 @@ fn waits_at(gate: &TcpListener) -> String {
 }
 
 #[test]
-fn whose_work_landed_during_a_build_is_told_before_it_is_overwritten_and_both_land() {
+fn work_landed_during_a_build_is_reported_before_overwriting_and_both_land() {
     let (project, commits) = two_branches();
     let gate = TcpListener::bind("127.0.0.1:0").unwrap();
     project.file("right/hello/build.sh", &waits_at(&gate));
@@ -61,7 +62,7 @@ fn whose_work_landed_during_a_build_is_told_before_it_is_overwritten_and_both_la
     let mut command = project.env().command(&["spec", "version", "apply"]);
     command.current_dir(project.env().work_dir().join("right")).stdout(Stdio::piped()).stderr(Stdio::piped());
     let right = command.spawn().unwrap();
-    // From here on right has planned, and has nothing to overwrite.
+    // By now right has planned, and would overwrite nothing.
     let (mut held, _) = gate.accept().unwrap();
     let left = project.env().run_in("left", &["spec", "version", "apply"]);
     assert!(left.succeeded() && !left.stderr.contains("does not contain"), "{}", left.snapshot());
@@ -86,7 +87,7 @@ fn whose_work_landed_during_a_build_is_told_before_it_is_overwritten_and_both_la
 }
 
 #[test]
-fn what_lands_during_a_build_refuses_a_change_that_expects_what_was_before() {
+fn a_change_that_lands_during_a_build_fails_an_expectation() {
     let (project, _) = two_branches();
     let gate = TcpListener::bind("127.0.0.1:0").unwrap();
     project.file("right/hello/build.sh", &waits_at(&gate));
@@ -105,7 +106,7 @@ fn what_lands_during_a_build_refuses_a_change_that_expects_what_was_before() {
 }
 
 #[test]
-fn whose_work_landed_during_the_first_deploy_of_an_app_is_told_too() {
+fn work_landed_during_the_first_deploy_is_reported_too() {
     let (project, commits) = two_branches();
     let gate = TcpListener::bind("127.0.0.1:0").unwrap();
     for branch in ["left", "right"] {
@@ -136,7 +137,7 @@ fn an_app_that_others_landed_in_during_its_first_deploy_is_not_said_to_be_taken_
     command.current_dir(project.env().work_dir().join("right")).stdout(Stdio::piped()).stderr(Stdio::piped());
     let right = command.spawn().unwrap();
     let (mut held, _) = gate.accept().unwrap();
-    // What right is about to deploy belongs to somebody else by then.
+    // Meanwhile another folder takes the unit that right is about to deploy.
     project.file("left/other.yaml", "deployment: other\nfunctions:\n  hello: { env: python, src: code }\n");
     project.file("left/code/main.py", &says_word("other"));
     let left = project.env().run_in("left", &["deploy", "other.yaml", "--app", "fresh"]);
@@ -150,7 +151,7 @@ fn an_app_that_others_landed_in_during_its_first_deploy_is_not_said_to_be_taken_
 }
 
 #[test]
-fn whose_work_would_be_overwritten_is_told_before_anything_is_sent() {
+fn work_that_would_be_overwritten_is_reported_before_anything_is_sent() {
     let (project, commits) = two_branches();
     let left = project.env().run_in("left", &["spec", "version", "apply"]);
     assert!(left.succeeded() && !left.stderr.contains("does not contain"), "{}", left.snapshot());
@@ -158,13 +159,13 @@ fn whose_work_would_be_overwritten_is_told_before_anything_is_sent() {
     for text in ["does not contain", "admin", "branch left", &commits[0][..10], "what left says", "function hello"] {
         assert!(plan.stderr.contains(text), "`{text}` is not in {}", plan.snapshot());
     }
-    // Nobody is there to be asked: it is told, and goes on.
+    // Without a terminal to ask on, it warns and continues.
     let right = project.env().run_in("right", &["spec", "version", "apply"]);
     assert!(right.succeeded(), "{}", right.snapshot());
     let told = right.stderr.find("does not contain").unwrap_or_else(|| panic!("{}", right.snapshot()));
     assert!(told < right.stderr.find("Uploaded ").unwrap(), "{}", right.snapshot());
 
-    // What was merged is contained, and nobody is warned.
+    // A merged commit is contained, so there is no warning.
     git(project.env(), "left", &["pull", "--quiet", "--no-rebase", "-s", "ours", "--no-edit", "../right", "right"]);
     project.file("left/hello/hello.py", &says_word("both"));
     commit(project.env(), "left", "both");
@@ -173,7 +174,7 @@ fn whose_work_would_be_overwritten_is_told_before_anything_is_sent() {
 }
 
 #[test]
-fn outside_git_it_works_and_says_so() {
+fn outside_git_it_works_with_a_note() {
     let project = Project::new(&[]);
     std::fs::remove_dir_all(project.env().work_dir().join(".git")).unwrap();
     project.file("specs/hello.yaml", HELLO);
@@ -261,7 +262,7 @@ fn a_change_that_only_took_units_out_is_the_last_one_of_its_folder() {
     std::fs::remove_file(project.env().work_dir().join("specs/bar.yaml")).unwrap();
     let commit = project.commit("without bar");
     let outcome = project.json("spec version apply");
-    // Somebody else's change does not count.
+    // Changes by other folders do not count.
     project.stage.world.ok("environment create --name other --image python");
     let listed = project.json("spec version list");
     assert_eq!((&listed["id"], &listed["git"]["commit"]), (&outcome["appVersion"], &commit.into()), "{listed}");

@@ -1,4 +1,4 @@
-//! What was changed by hand since the last deploy of a folder, and what is changed on live after a rollback.
+//! Changes made by hand since the last deploy of a folder, and changes on live after a rollback.
 
 use crate::stage::Stage;
 
@@ -28,7 +28,7 @@ fn deploy_does_not_undo_changes_made_by_hand_without_asking() {
         assert!(refused.stderr.contains("`--overwrite`"), "{}", refused.snapshot());
     }
     assert_eq!(world.ok("config get greeting"), "PROD\n");
-    // What the folder changes elsewhere undoes nothing once it says the same.
+    // Once the folder has the same value, its other changes undo nothing.
     write(&stage, "greeting: hi", "greeting: PROD");
     assert!(!world.run("deploy").stderr.contains("by hand"));
     write(&stage, "greeting: hi, colour: red", "greeting: PROD, colour: blue");
@@ -42,7 +42,7 @@ fn deploy_does_not_undo_changes_made_by_hand_without_asking() {
 }
 
 #[test]
-fn deploy_does_not_make_again_what_was_removed_by_hand_without_asking() {
+fn deploy_asks_before_it_restores_units_removed_by_hand() {
     let stage = shop();
     let world = &stage.world;
     world.ok("config delete --yes");
@@ -61,7 +61,7 @@ fn deploy_does_not_make_again_what_was_removed_by_hand_without_asking() {
 }
 
 #[test]
-fn up_adds_a_folder_to_what_is_live() {
+fn up_on_live_adds_a_folder_to_live() {
     let stage = shop();
     let world = &stage.world;
     world.ok("config set rolled=back");

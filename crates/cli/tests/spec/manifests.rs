@@ -1,4 +1,4 @@
-//! The same for `milepost.yaml`, and for commands that make one package.
+//! Builds and packages with `milepost.yaml`, and with commands that make one package.
 
 use crate::project::{BUILD, Project, requests, says_word};
 use crate::seed::HELLO;
@@ -73,7 +73,7 @@ fn a_package_from_the_command_line_is_built_before_its_version_is_made() {
     assert!(failed.stderr.contains("milepost build log"), "{}", failed.snapshot());
     assert_eq!(project.uids("package", "src-pkg").len(), 1);
 
-    // The command alone is another build of the source that is there.
+    // Another command is another build of the existing source.
     let update = "package version update --name src-pkg --buildcmd 'echo other && cp -r $SRC_PKG $DEPLOY_PKG'";
     let updated = project.run(update);
     assert!(updated.succeeded() && updated.stderr.contains("[src-pkg] other"), "{}", updated.snapshot());
@@ -85,7 +85,7 @@ fn a_package_from_the_command_line_is_built_before_its_version_is_made() {
 }
 
 #[test]
-fn what_is_built_already_is_not_told_to_be_built_also_in_an_app_that_is_not_there() {
+fn existing_builds_are_not_announced_even_for_a_new_app() {
     let project = Project::new(&[]);
     let manifest = "packages:\n  both: { env: python, src: hello, deploy: hello }\n  none: { env: python, src: hello, build: \"\" }\n  \
                     made: { env: python, src: hello, build: ./build.sh }\n";
@@ -103,7 +103,7 @@ fn what_is_built_already_is_not_told_to_be_built_also_in_an_app_that_is_not_ther
 }
 
 #[test]
-fn what_is_ignored_in_the_project_itself_is_named_as_people_name_it() {
+fn ignored_files_are_shown_relative_to_the_project() {
     let project = Project::new(&[]);
     project.file(
         "specs/hello.yaml",

@@ -3,7 +3,7 @@ use serde_json::Value;
 use crate::project::Project;
 use crate::seed::own_package;
 
-/// Two folders of specs of one app, each with a function of its own.
+/// Two folders of specs for one app, each with its own function.
 fn two_folders() -> Project {
     let project = Project::new(&[]);
     for name in ["foo", "bar"] {
@@ -33,7 +33,7 @@ fn two_folders_of_one_app_never_remove_each_others_units() {
     let names: Vec<&Value> = listed["objects"].as_array().unwrap().iter().map(|object| &object["name"]).collect();
     assert_eq!(names, ["foo", "foo-pkg"], "{listed}");
 
-    // All that foo made goes, and bar stays.
+    // Everything made by foo is removed, and bar stays.
     let refused = project.run("spec version destroy --specdir foo/specs");
     assert_eq!(refused.status, Some(2), "{}", refused.snapshot());
     project.stage.world.ok("spec version destroy --specdir foo/specs --yes");
@@ -58,7 +58,7 @@ fn two_folders_of_one_name_without_a_config_are_two_deployments() {
         assert!(applied.stderr.contains(&said), "{}", applied.snapshot());
     }
     assert_eq!(functions(&project), ["bar", "foo"]);
-    // The id that was said can be written down, and the folder goes on to own what it made.
+    // Writing down the printed id keeps the folder's ownership.
     project.stage.world.ok("spec init foo --name foo --deployid spec:foo/specs");
     let same = project.run("spec version apply --specdir foo/specs");
     assert_eq!(same.stdout, "Everything up to date.\n", "{}", same.snapshot());
@@ -66,7 +66,7 @@ fn two_folders_of_one_name_without_a_config_are_two_deployments() {
 }
 
 #[test]
-fn taking_over_a_unit_of_another_folder_needs_a_word() {
+fn taking_over_a_unit_of_another_folder_needs_an_option() {
     let project = two_folders();
     let archive = own_package("foo").replace("foo/", "code/");
     project.file("bar/specs/foo.yaml", &archive);
@@ -80,7 +80,7 @@ fn taking_over_a_unit_of_another_folder_needs_a_word() {
 
     let taken = project.run("spec version apply --specdir bar/specs --allowconflicts");
     assert!(taken.succeeded(), "{}", taken.snapshot());
-    // Now the other folder may not have it without a word.
+    // Now the other folder is refused.
     assert_eq!(project.run("spec version apply --specdir foo/specs").status, Some(1));
 }
 
@@ -111,7 +111,7 @@ fn a_secret_that_was_named_before_it_was_set_goes_when_it_is_asked_for() {
     let manifest = "app: default\nfunctions:\n  hi: { env: python, src: main.py }\n";
     project.file("milepost.yaml", manifest);
     project.stage.world.ok("deploy");
-    // Nothing but the claim is new.
+    // Only the claim of the secret is new.
     project.file("milepost.yaml", &format!("{manifest}secrets: [TOKEN]\n"));
     assert_eq!(project.stage.world.ok("deploy"), "Everything up to date.\n");
     for name in ["TOKEN", "OTHER"] {
@@ -126,7 +126,7 @@ fn a_secret_that_was_named_before_it_was_set_goes_when_it_is_asked_for() {
 }
 
 #[test]
-fn what_was_made_by_hand_and_is_equal_belongs_to_the_folder_that_declares_it() {
+fn equal_units_made_by_hand_belong_to_the_folder_that_declares_them() {
     let project = Project::new(&[]);
     project.file("main.py", "def main():\n    return 'hi'\n");
     let manifest = "app: default\nfunctions:\n  hi: { env: python, src: main.py }\n";

@@ -1,4 +1,4 @@
-//! A project in git with a folder of specs, and a server that it is applied to.
+//! A git project with a folder of specs, and a server to apply it to.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::stage::Stage;
 
-/// What real `build.sh` files of Fission do, without anything to install.
+/// Does what `build.sh` files of Fission do, without installing anything.
 pub const BUILD: &str = "#!/bin/sh\necho building in \"$PWD\"\ncp -r ${SRC_PKG} ${DEPLOY_PKG}\n";
 
 pub struct Project {
@@ -38,14 +38,14 @@ impl Project {
         }
     }
 
-    /// A Python module that says a word, with what builds it.
+    /// Writes a Python module that returns a word, and its build script.
     pub fn code(&self, folder: &str, module: &str, says: &str) {
         self.file(&format!("{folder}/{module}.py"), &says_word(says));
         self.file(&format!("{folder}/build.sh"), BUILD);
         self.file(&format!("{folder}/requirements.txt"), "");
     }
 
-    /// Commits all that is there; answers the commit.
+    /// Commits everything and returns the commit.
     pub fn commit(&self, subject: &str) -> String {
         commit(self.env(), "", subject)
     }
@@ -54,7 +54,7 @@ impl Project {
         self.stage.world.json(line)
     }
 
-    /// Commits and applies; answers the uid of the app version.
+    /// Commits, applies, and returns the uid of the app version.
     pub fn apply(&self, subject: &str) -> String {
         self.commit(subject);
         let outcome = self.json("spec version apply");
@@ -72,7 +72,8 @@ impl Project {
         versions.as_array().unwrap().iter().map(|version| version["uid"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The objects of an app version: type, name and version, without the environment that was there before.
+    /// Type, name and version of the objects of an app version, without the environment that
+    /// existed before.
     pub fn objects(&self, app_version: &str) -> Vec<(String, String, String)> {
         let shown = self.json(&format!("app show {app_version}"));
         let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -90,7 +91,7 @@ pub fn says_word(word: &str) -> String {
     format!("def main():\n    return '{word}'\n")
 }
 
-/// Runs git in a folder below the working folder; answers what it printed.
+/// Runs git in a folder below the working folder and returns its output.
 pub fn git(env: &CliEnv, folder: &str, args: &[&str]) -> String {
     let folder = env.work_dir().join(folder);
     fs::create_dir_all(&folder).unwrap();
@@ -112,10 +113,10 @@ pub fn commit(env: &CliEnv, folder: &str, subject: &str) -> String {
     git(env, folder, &["rev-parse", "HEAD"])
 }
 
-/// The numbers of requests that the server has answered, by its own count.
+/// Request counts from the server's metrics.
 pub struct Requests {
     pub all: u64,
-    /// Those that carried files.
+    /// Requests that carried files.
     pub uploads: u64,
 }
 

@@ -25,7 +25,7 @@ fn specs() -> String {
     text
 }
 
-/// How much processor time a command took, as the shell that started it counts.
+/// The processor time of a command, as measured by its parent shell.
 fn cpu_of(project: &Project, args: &[&str]) -> (Duration, String) {
     let inner = project.env().command(args);
     let mut shell = Command::new("bash");
@@ -54,7 +54,8 @@ async fn slow_a_large_folder_is_planned_in_no_time_and_one_changed_file_goes_alo
     assert!(first.succeeded(), "{}", first.snapshot());
     assert!(first.stderr.contains("Uploaded 5000 files"), "{}", first.snapshot());
 
-    // The first of these remembers what the files look like; before, they were too young to be trusted.
+    // The first run fills the stat cache. Before, the files were too recently modified to be
+    // cached.
     let before = requests(&project).await;
     let runs: Vec<(Duration, String)> = (0..4).map(|_| cpu_of(&project, &["spec", "version", "apply"])).collect();
     for (_, said) in &runs {
@@ -64,7 +65,7 @@ async fn slow_a_large_folder_is_planned_in_no_time_and_one_changed_file_goes_alo
     assert_eq!((after.all - before.all, after.uploads - before.uploads), (4, 0));
     let least = runs.iter().map(|(cpu, _)| *cpu).min().unwrap();
     println!("planning {FUNCTIONS} functions, {PACKAGES} packages, {} files: {least:?} of CPU", PACKAGES * FILES);
-    // Builds for development are several times slower.
+    // Debug builds are several times slower.
     let bound = if cfg!(debug_assertions) { 5 } else { 1 };
     assert!(least < Duration::from_secs(bound), "{least:?}");
 

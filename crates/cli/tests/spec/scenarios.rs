@@ -1,4 +1,5 @@
-//! Seed 003, "TL;DR of intended behavior of fission code through different scenarios", each with the seed's own names.
+//! Seed 003, "TL;DR of intended behavior of fission code through different scenarios", with the
+//! seed's names.
 
 use crate::project::{Project, says_word};
 use crate::seed::{HELLO, HELLO_TRIGGER, SRC_PKG, own_package, sharing, trigger};
@@ -109,7 +110,7 @@ async fn scenarios_4_and_5_a_shared_package_versions_both_functions_and_what_is_
     let release = project.json(&format!("app show {bla}"))["release"]["id"].as_str().unwrap().to_owned();
     assert_eq!(project.stage.get("/foo").await.body, "foo two");
 
-    // Scenario 5: foo goes from the YAML and from the source.
+    // Scenario 5: removes foo from the YAML and the source.
     project.file("specs/functions.yaml", &format!("{}{SRC_PKG}{}", sharing("bar"), trigger("bar")));
     std::fs::remove_file(project.env().work_dir().join("src/foo.py")).unwrap();
     let ueo = project.apply("without foo");
@@ -119,7 +120,7 @@ async fn scenarios_4_and_5_a_shared_package_versions_both_functions_and_what_is_
     assert_eq!(project.run("function version list --name foo").status, Some(1), "its versions are retired");
     assert_eq!(project.stage.get("/foo").await.status, 404);
     assert_eq!(project.stage.get("/bar").await.body, "bar one");
-    // What an active release still serves stays.
+    // Versions that an active release serves are kept.
     let old = format!("{release}--default");
     let answer = crate::stage::get(&project.stage.client, &project.stage.url("/foo"), &old).await.unwrap();
     assert_eq!((answer.status, answer.body.as_str()), (200, "foo two"));
@@ -136,7 +137,7 @@ fn a_version_that_is_deleted_between_two_applies_does_not_confuse_the_next() {
     project.stage.world.ok(&format!("function version delete --name hello --version {second}"));
     assert_eq!(project.uids("function", "hello"), [first.as_str()]);
 
-    // The folder did not change, and the app did: it is made as the folder says again.
+    // The app changed and the folder did not: applying restores the folder's state.
     let third = project.json("spec version apply");
     assert_eq!(third["changed"], true, "{third}");
     let third = third["appVersion"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! The documents of seed 003, letter by letter; the seed indents them by one more.
+//! The documents of seed 003, verbatim except for one level of indentation.
 
 pub const HELLO: &str = r#"apiVersion: fission.io/v1
 kind: Function
@@ -56,7 +56,7 @@ spec:
   relativeurl: /hello
 "#;
 
-/// A function with a package and an archive of its own, as `foo` and `bar` of scenario 3 are.
+/// A function with its own package and archive, like `foo` and `bar` of scenario 3.
 pub fn own_package(name: &str) -> String {
     HELLO.replace("hello", name)
 }

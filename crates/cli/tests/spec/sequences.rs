@@ -1,5 +1,5 @@
-//! Folders that are written anew and applied again and again, in both languages: what the app has at the end depends on who put
-//! each unit last and on nothing before, and the history keeps all of it.
+//! Folders rewritten and applied repeatedly, as specs and as manifests: the state of the app
+//! depends only on the last write of each unit, and the history keeps everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::project::{Project, says_word};
 
-/// What one folder says at one time. Names are few, so that the two folders often want the same.
+/// The state of a folder. There are few names, so that the two folders often collide.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Folder {
     name: &'static str,
@@ -33,9 +33,9 @@ struct Function {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Code {
-    /// Of its own, by which word it says.
+    /// Its own code, which returns this word.
     Own(u8),
-    /// Of its own, and built.
+    /// Its own code, with a build.
     Built(u8),
     Shared,
 }
@@ -68,7 +68,7 @@ impl Folder {
         if function.own_environment { format!("{}-py", self.name) } else { "python".to_owned() }
     }
 
-    /// The packages by their names: environment, code, and whether it is built.
+    /// The packages by name: environment, code, and whether it is built.
     fn packages(&self) -> BTreeMap<String, (String, u8, bool)> {
         let package = |(number, function): (&u8, &Function)| match function.code {
             Code::Own(word) => (format!("f{number}-pkg"), (self.environment(function), word, false)),
@@ -89,7 +89,7 @@ impl Folder {
         self.functions.values().any(|function| function.own_environment)
     }
 
-    /// Writes it, and answers the command that applies it.
+    /// Writes the folder and returns the command that applies it.
     fn write(&self, project: &Project, app: &str) -> String {
         let place = format!("{app}-{}", self.name);
         if self.manifest {
@@ -178,7 +178,7 @@ impl Folder {
     }
 }
 
-/// Units by `kind name`: whose they are, and all that they say, without the numbers of versions.
+/// Units by `kind name`: their owner and their spec, without version numbers.
 type State = BTreeMap<String, (String, Value)>;
 
 async fn state(client: &Client, app: &str) -> State {
@@ -190,7 +190,7 @@ async fn state(client: &Client, app: &str) -> State {
         let owner = unit.deployment.map(|owner| owner.id).unwrap_or_default();
         (format!("{} {}", unit.kind, unit.name), (owner, spec))
     };
-    // The one that an app has anyway stays when it was named once.
+    // An app keeps its built-in environment once it was named.
     page.items.into_iter().map(told).filter(|(key, _)| key != "environment python").collect()
 }
 
@@ -214,7 +214,7 @@ async fn listed(client: &Client, app: &str, version: &str) -> BTreeSet<(String, 
     version.objects.into_iter().map(object).collect()
 }
 
-/// A server, and what a folder makes of an app that has nothing else.
+/// A server, and the result of each folder in an app of its own.
 struct World {
     project: Project,
     client: Client,
@@ -238,13 +238,13 @@ impl World {
         format!("app-{}", self.apps)
     }
 
-    /// Applies a folder to an app; answers what that did, or none if it was refused.
+    /// Applies a folder to an app and returns the outcome, or none if it was refused.
     fn apply(&self, folder: &Folder, app: &str) -> Option<Value> {
         let line = folder.write(&self.project, app);
-        // Functions whose secrets are not set do not load, which is not what this is about.
+        // Unchecked, because functions with missing secrets do not load.
         let output = self.project.run(&format!("{line} --app {app} --allow-conflicts --no-check -o json"));
         if !output.succeeded() {
-            // Nothing of a folder that was generated is wrong in itself; only others may stand in its way.
+            // Generated folders are valid, so only a conflict with other units can be refused.
             assert_eq!(output.status, Some(1), "{}\nof {folder:#?}", output.snapshot());
             return None;
         }
@@ -258,7 +258,7 @@ impl World {
         let app = self.app();
         self.apply(folder, &app).unwrap_or_else(|| panic!("refused by an empty app: {folder:#?}"));
         let made = state(&self.client, &app).await;
-        // Which language says it makes no difference.
+        // Specs and manifests are equivalent.
         let other = Folder { manifest: !folder.manifest, ..folder.clone() };
         if let Some(known) = self.alone.get(&other) {
             assert_eq!(*known, made, "{folder:#?}");
@@ -269,7 +269,7 @@ impl World {
 
     async fn check(&mut self, sequence: &[Folder]) {
         let app = self.app();
-        // Sometimes somebody has made by hand what a folder takes over later, or never.
+        // In half of the cases, a unit made by hand exists first, which a folder may take over.
         let by_hand = sequence.len() % 2;
         if by_hand == 1 {
             self.project.stage.world.ok(&format!("app create {app}"));
@@ -310,7 +310,7 @@ impl World {
 }
 
 #[test]
-fn what_an_app_is_follows_from_the_last_apply_of_each_folder_and_the_history_keeps_all() {
+fn an_app_follows_from_the_last_apply_of_each_folder_and_history_keeps_all() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut world = World::new();
     let config = Config { cases: 12, max_shrink_iters: 30, failure_persistence: None, ..Config::default() };
@@ -318,7 +318,7 @@ fn what_an_app_is_follows_from_the_last_apply_of_each_folder_and_the_history_kee
     let world = std::cell::RefCell::new(&mut world);
     let outcome = runner.run(&folders(), |sequence| {
         let mut world = world.borrow_mut();
-        // A failed assertion is a panic, which the runner takes for a failed case and makes smaller.
+        // A failed assertion panics, which proptest counts as a failed case and shrinks.
         runtime.block_on(world.check(&sequence));
         Ok(())
     });

@@ -25,7 +25,7 @@ async fn an_unchanged_folder_makes_nothing_sends_no_file_and_costs_one_request()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dry_run_tells_what_would_be_made_and_why_and_sends_no_file() {
+async fn a_dry_run_lists_new_versions_with_reasons_and_sends_no_file() {
     let project = hello(&[]);
     project.commit("hello");
     let plan = project.run("spec version apply --dry-run");
@@ -70,7 +70,7 @@ async fn commits_are_asked_for_by_app_version_and_only_to_be_shown() {
     versions.sort_unstable();
     versions.dedup();
     assert_eq!(versions.len(), 2, "{listed}");
-    // That of the last change is known already.
+    // The result of the last change is cached already.
     assert_eq!((as_table - as_json) - (as_json - before), 1, "{table}");
     let commits = project.json("app list-version");
     for object in objects {
@@ -95,7 +95,7 @@ async fn one_changed_file_is_sent_alone() {
 }
 
 #[test]
-fn what_ignore_files_leave_out_is_told_and_not_sent() {
+fn ignored_files_are_reported_and_not_sent() {
     let project = hello(&[]);
     project.file(".gitignore", "secret_*.py\n");
     project.file("hello/secret_key.py", "KEY = 1\n");

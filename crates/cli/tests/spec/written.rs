@@ -1,4 +1,4 @@
-//! `create --spec`: what is written into a folder of specs makes the same as the command itself.
+//! `create --spec`: applying the written documents has the same result as the command itself.
 
 use crate::project::Project;
 
@@ -10,7 +10,7 @@ fn started(project: &Project) {
     project.code("hello", "hello", "one");
 }
 
-/// What the function needs to load.
+/// Sets what the function needs to load.
 fn settings(project: &Project, app: &str) {
     let set = project.env().run_with_input(&["secret", "set", "key", "--app", app], "a value");
     assert!(set.succeeded(), "{}", set.snapshot());
@@ -23,7 +23,7 @@ fn digest(project: &Project, line: &str) -> String {
 }
 
 #[test]
-fn written_specs_make_what_the_command_makes() {
+fn written_specs_have_the_same_effect_as_the_command() {
     let project = Project::new(&[]);
     started(&project);
     let create = format!("fn create --name hello --env py {CODE} {LIMITS} --secret key --configmap mail");
@@ -113,7 +113,7 @@ fn a_function_of_a_declared_package_is_in_its_environment() {
 }
 
 #[test]
-fn what_a_spec_cannot_express_is_refused() {
+fn options_that_a_spec_cannot_express_are_refused() {
     let project = Project::new(&[]);
     started(&project);
     for (line, text) in [

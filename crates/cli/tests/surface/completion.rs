@@ -14,7 +14,7 @@ _clap_complete_milepost milepost "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_
 printf '%s\n' "${COMPREPLY[@]}"
 "#;
 
-/// The words that bash offers for a line. Nothing may be printed beside them.
+/// The words that bash offers for a line. No other output is allowed.
 fn offered(world: &World, line: &str) -> Vec<String> {
     let milepost = world.env.command(&[]);
     let folder = Path::new(milepost.get_program()).parent().unwrap().to_str().unwrap().to_owned();
@@ -56,7 +56,7 @@ fn bash_completes_names_that_the_server_knows() {
         assert!(releases.iter().any(|offered| offered == name), "{name} in {releases:?}");
     }
     assert!(offered(&world, "milepost function get --na").contains(&"--name".to_owned()));
-    // Names only: no files.
+    // Names only, without files.
     assert_eq!(offered(&world, "milepost function get hello.j"), [] as [&str; 0]);
     assert_eq!(offered(&world, "milepost function create new --code hello.j"), ["hello.js"]);
 

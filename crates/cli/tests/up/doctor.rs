@@ -32,7 +32,7 @@ fn without_a_server_a_taken_port_is_bad_and_its_owner_named() {
     for good in ["data folder", "clock", "server", "gateway port"] {
         assert_eq!(check(&checks, good)["state"], "ok", "{checks}");
     }
-    // How much room the disk of this machine has is not ours to say.
+    // The free disk space depends on this machine.
     check(&checks, "disk");
     let table = env.run(&["doctor", "--api", &address, "--gateway", "127.0.0.1:0"]);
     assert!(
@@ -64,7 +64,7 @@ fn a_data_folder_that_cannot_be_written_is_bad() {
 }
 
 #[test]
-fn a_running_server_tells_of_itself_and_its_gateway_is_asked() {
+fn doctor_reports_a_running_server_and_asks_its_gateway() {
     let mut world = World::on_machine_time();
     let output = world.run("doctor -o json");
     let checks = json(&output);

@@ -71,7 +71,7 @@ fn a_request_is_found_in_the_log_by_its_id() {
 }
 
 #[test]
-fn the_id_in_what_a_test_says_is_the_one_of_the_log() {
+fn function_test_prints_the_request_id_of_the_log() {
     let world = world();
     let called = world.run("function test hello --path /here");
     let id = request_id(&called.stderr);

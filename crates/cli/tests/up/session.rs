@@ -43,19 +43,19 @@ fn server_file(env: &CliEnv) -> Value {
     serde_json::from_slice(&fs::read(env.data_dir().join("server.json")).unwrap()).unwrap()
 }
 
-/// What the gateway of the embedded server answers for the app: status and body.
+/// The response of the embedded server's gateway: status and body.
 async fn get(env: &CliEnv, path: &str) -> (u16, String) {
     let facts = server_file(env);
     let gateway = facts["gateway"].as_str().unwrap();
     let port = gateway.trim_end_matches('/').rsplit(':').next().unwrap();
-    // Our own client brings the cryptography along that reqwest insists on.
+    // Creating our client installs the TLS provider that reqwest needs.
     drop(milepost_client::Client::new(gateway, "none").unwrap());
     let request = reqwest::Client::new().get(format!("http://127.0.0.1:{port}{path}"));
     let response = request.header("host", format!("shop.localhost:{port}")).send().await.unwrap();
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
-/// Processes and their parents.
+/// Parents of all processes.
 fn parents() -> BTreeMap<u32, u32> {
     let read = |entry: fs::DirEntry| {
         let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
@@ -79,7 +79,7 @@ fn below(pid: u32) -> Vec<u32> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn up_serves_a_folder_follows_what_is_saved_and_leaves_nothing_behind() {
+async fn up_serves_a_folder_redeploys_on_save_and_cleans_up() {
     let env = env();
     let mut up = up(&env, &["--watch"]);
     up.wait_for("Started a server");
@@ -93,7 +93,7 @@ async fn up_serves_a_folder_follows_what_is_saved_and_leaves_nothing_behind() {
     up.wait_for("saved public/index.html → live in");
     assert_eq!(get(&env, "/").await, (200, "two".to_owned()));
 
-    // A mistake keeps the release that is live, and the next save mends it.
+    // After a mistake the old release stays live, and the next save fixes it.
     env.write_file("shop/milepost.yaml", MANIFEST.replace("path: /", "pfad: /"));
     up.wait_for("Error: shop/milepost.yaml:9: unknown key `pfad` in a static item");
     assert_eq!(get(&env, "/").await, (200, "two".to_owned()));
@@ -136,10 +136,10 @@ fn a_folder_that_cannot_be_deployed_starts_no_server() {
 }
 
 #[test]
-fn up_tells_all_that_deploy_tells() {
+fn up_reports_the_same_problems_as_deploy() {
     let world = World::on_machine_time();
     shop(&world.env);
-    // One mistake of the manifest, one that only the app can tell, and one of the files.
+    // One mistake in the manifest, one that only the app can show, and one in the files.
     let manifest = MANIFEST.replace("GET /hello: hello", "GET /hello: helo");
     let manifest = manifest.replace("    entrypoint: hello.main\n", "    entrypoint: hello.main\n    memori: 128Mi\n");
     world.env.write_file("shop/milepost.yaml", manifest);
@@ -161,7 +161,7 @@ fn a_manifest_that_is_about_another_app_now_is_not_deployed_into_the_first() {
     up.wait_for("Watching for saved files");
     world.env.write_file("shop/milepost.yaml", MANIFEST.replace("app: shop", "app: shelf"));
     up.wait_for("the manifest now describes app shelf");
-    // Mistakes are told as a deploy tells them.
+    // Mistakes are reported as by `deploy`.
     world.env.write_file("shop/milepost.yaml", MANIFEST.replace("path: /", "pfad: /").replace(": hello\n", ": helo\n"));
     up.wait_for("unknown key `pfad`");
     up.wait_for("refers to function `helo`");

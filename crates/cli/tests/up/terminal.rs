@@ -1,4 +1,4 @@
-//! A `milepost up` that runs, and what it has said so far.
+//! A running `milepost up`, and its output so far.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -28,7 +28,7 @@ impl Terminal {
         self.child.id()
     }
 
-    /// The next line that has these words in it.
+    /// Waits for the next line that contains this text.
     #[track_caller]
     pub fn wait_for(&mut self, words: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
@@ -44,7 +44,7 @@ impl Terminal {
         }
     }
 
-    /// Ctrl-C, and the end.
+    /// Sends Ctrl-C and waits for the exit.
     pub fn interrupt(&mut self) -> ExitStatus {
         let pid = i32::try_from(self.pid()).unwrap();
         let sent = Command::new("kill").args(["-INT", &pid.to_string()]).status().unwrap();

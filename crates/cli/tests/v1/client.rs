@@ -1,11 +1,11 @@
-//! The interface's own client library and command line, in `client.py`, against the real server.
+//! The interface's original client library and command line, in `client.py`, against a real server.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::stage::{Stage, python_with_client};
 
-/// Runs the cases of a class in `client.py` against a server of their own.
+/// Runs a class of cases in `client.py` against its own server.
 fn run(cases: &str) {
     run_on(&[], &[cases]);
 }
@@ -66,7 +66,7 @@ fn slow_the_client_works_on_postgresql() {
     run_on(&["--database", &database.url], &["Life", "Starters", "Projects"]);
 }
 
-/// The interface knows whole minutes only.
+/// The interface only supports whole minutes.
 #[test]
 fn slow_a_job_of_the_client_fires_and_follows_its_alias() {
     run("Firing");

@@ -1,4 +1,5 @@
-//! What holds when many ask at once, ask for too much, or ask for what is not theirs.
+//! Concurrency, limits and access: many requests at once, requests for too much, and requests for
+//! units of others.
 
 use reqwest::Method;
 use serde_json::json;
@@ -52,7 +53,7 @@ fn updates_at_the_same_time(stage: &Stage) {
 }
 
 #[test]
-fn what_changes_nothing_is_no_update() {
+fn an_update_without_effect_does_not_change_updated_at() {
     let stage = Stage::new(&["--executions", "0"]);
     let function = stage.function(&stage.python(), MAIN);
     stage.publish(&function);
@@ -76,7 +77,7 @@ fn what_changes_nothing_is_no_update() {
 }
 
 #[test]
-fn what_is_too_large_is_refused_with_an_answer() {
+fn too_large_bodies_are_refused_with_a_response() {
     let stage = Stage::new(&["--executions", "0"]);
     let runtime = stage.python();
     let function = stage.function(&runtime, MAIN);
@@ -85,7 +86,7 @@ fn what_is_too_large_is_refused_with_an_answer() {
     let (status, answer) = stage.send(stage.bare(Method::POST, &invoke).body(vec![b'x'; 100 << 20]));
     assert_eq!((status, &answer["faultcode"]), (413, &json!("Client")), "{answer}");
 
-    // Who may not is told so, whatever was sent.
+    // Missing permission is reported before any other mistake in the request.
     let reader = stage.token_of("default", "reader");
     let zeros = format!("{{\"a\": [{}0]}}", "0,".repeat(15 << 20));
     let posted = stage.request_as(&reader, Method::POST, "/v1/executions").body(zeros.clone());
@@ -123,7 +124,7 @@ fn what_is_too_large_is_refused_with_an_answer() {
 }
 
 #[test]
-fn a_public_runtime_is_made_by_those_who_see_all_projects() {
+fn only_callers_that_see_all_projects_make_public_runtimes() {
     let stage = Stage::new(&["--executions", "0"]);
     let other = stage.token_of("other", "admin");
     let post = |body: serde_json::Value| stage.request_as(&other, Method::POST, "/v1/runtimes").json(&body);
@@ -134,7 +135,7 @@ fn a_public_runtime_is_made_by_those_who_see_all_projects() {
     let put = stage.request_as(&other, Method::PUT, &path).json(&json!({ "is_public": true }));
     assert_eq!(stage.send(put).0, 403);
     let listed = stage.json(Method::GET, "/v1/runtimes", &json!({}), 200);
-    assert_eq!(listed, json!({ "runtimes": [] }), "it is nobody else's");
+    assert_eq!(listed, json!({ "runtimes": [] }), "other projects do not see it");
     assert_eq!(stage.send(stage.request_as(&other, Method::DELETE, &path)).0, 204);
 }
 
@@ -169,7 +170,7 @@ fn an_alias_moves(stage: &Stage) {
     let words = "The function is still associated with running job(s).";
     let answer = stage.refused(stage.request(Method::DELETE, &format!("/v1/functions/{first}")), 403, words);
     let all = [format!("job {job}"), format!("webhook {webhook}"), "alias a".to_owned()];
-    assert_eq!(answer["blockers"], json!(all), "everything that stands in the way is told");
+    assert_eq!(answer["blockers"], json!(all), "all blockers are listed");
     let (status, answer) = stage.send(stage.request(Method::DELETE, "/v1/aliases/a"));
     let words = answer["faultstring"].as_str().unwrap_or_default();
     assert!(status == 403 && words.contains(&job) && words.contains(&webhook), "clients show the text only: {answer}");
@@ -199,7 +200,7 @@ fn an_alias_moves(stage: &Stage) {
 }
 
 #[test]
-fn what_a_function_did_is_told_as_it_was() {
+fn outcomes_of_functions_are_reported() {
     let stage = Stage::new(&[]);
     let runtime = stage.python();
     let function = stage.function(&runtime, "import os\n\ndef main(**kwargs):\n    os._exit(3)\n");
@@ -208,7 +209,7 @@ fn what_a_function_did_is_told_as_it_was() {
     let result = ended["result"].as_str().unwrap();
     assert!(result.contains("exit code 3") && !result.contains("resource"), "{ended}");
 
-    // Its namesake is another function.
+    // A function of the same name is a different one.
     assert_eq!(stage.send(stage.request(Method::DELETE, &format!("/v1/functions/{function}"))).0, 204);
     let next = stage.function(&runtime, MAIN);
     let path = format!("/v1/executions/{}", ended["id"].as_str().unwrap());
@@ -217,7 +218,7 @@ fn what_a_function_did_is_told_as_it_was() {
     let own = stage.json(Method::GET, &format!("/v1/executions?function_id={next}"), &json!({}), 200);
     assert_eq!(own["executions"].as_array().unwrap().len(), 1, "{own}");
 
-    // A wrong entry runs nothing, also where there is only one file.
+    // An invalid entry fails, also when the package has only one file.
     stage.json(Method::PUT, &format!("/v1/functions/{next}"), &json!({ "entry": "other.main" }), 200);
     let ended = run(&next);
     assert_ne!(ended["status"], json!("success"), "{ended}");
@@ -225,7 +226,7 @@ fn what_a_function_did_is_told_as_it_was() {
 }
 
 #[test]
-fn without_a_token_nothing_is_told() {
+fn without_a_token_no_details_are_returned() {
     let stage = Stage::new(&["--executions", "0"]);
     let (status, answer) = stage.send(stage.bare(Method::GET, "/v1/nosuch"));
     let words = answer["faultstring"].as_str().unwrap();

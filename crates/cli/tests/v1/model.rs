@@ -1,4 +1,4 @@
-//! What should be true of one function, whatever is called.
+//! The expected state of one function after any sequence of calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,26 +16,26 @@ pub enum Call {
     DeleteFunction,
 }
 
-/// Numbers that are published stand with the code that they were published with.
+/// Published numbers, with the code that they were published with.
 #[derive(Debug, Default)]
 pub struct Model {
     pub code: u32,
     pub published: BTreeMap<i64, u32>,
     pub given: i64,
-    /// To a number; 0 is the newest code.
+    /// Maps to a number; 0 is the newest code.
     pub aliases: BTreeMap<u8, i64>,
     pub jobs: Vec<(String, i64)>,
     pub webhooks: Vec<(String, i64)>,
 }
 
 impl Model {
-    /// A number that is published, or 0.
+    /// A published number, or 0.
     pub fn version(&self, position: u8) -> i64 {
         let numbers: Vec<i64> = std::iter::once(0).chain(self.published.keys().copied()).collect();
         numbers[usize::from(position) % numbers.len()]
     }
 
-    /// Why a version may not be deleted, in the order in which it is looked for.
+    /// Returns why a version must not be deleted, in the order of the server's checks.
     pub fn holds(&self, version: i64) -> Option<&'static str> {
         let uses = |users: &[(String, i64)]| users.iter().any(|(_, used)| *used == version);
         if uses(&self.jobs) {

@@ -1,4 +1,4 @@
-//! What is wrong, and the words that clients show.
+//! Refused requests, and the messages that clients show.
 
 use reqwest::Method;
 use serde_json::json;
@@ -10,7 +10,7 @@ const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
 const MAIN: &str = "def main(**kwargs):\n    return 1\n";
 
 #[test]
-fn a_function_that_cannot_be_is_refused_with_the_words_of_the_interface() {
+fn invalid_functions_are_refused_with_the_interfaces_messages() {
     let stage = Stage::new(&[]);
     let runtime = stage.python();
     let good = || zip(&[("main.py", MAIN)]);
@@ -27,8 +27,8 @@ fn a_function_that_cannot_be_is_refused_with_the_words_of_the_interface() {
     let cut = good()[..40].to_vec();
     stage.refused(post(cut, &[CODE, ("runtime_id", &runtime)]), 400, "Package is not a valid ZIP package.");
     let no_file = "no file is in it; pack the function's code.";
-    let above = "the entry `../main.py` is not a plain path below its root (absolute, a drive letter, `..`, or too long); \
-                 make it again from inside the folder that you deploy.";
+    let above = "the entry `../main.py` is not a relative path inside the zip (absolute, a drive letter, `..`, or too long); \
+                 create the zip again from inside the folder.";
     for (zip, reason) in [(zip(&[]), no_file), (zip(&[("../main.py", MAIN)]), above)] {
         let words = format!("Package is not a valid ZIP package. It is refused: {reason}");
         stage.refused(post(zip, &[CODE, ("runtime_id", &runtime)]), 400, &words);
@@ -70,7 +70,7 @@ fn a_function_that_cannot_be_is_refused_with_the_words_of_the_interface() {
 }
 
 #[test]
-fn executions_jobs_and_aliases_are_refused_with_the_words_of_the_interface() {
+fn executions_jobs_and_aliases_are_refused_with_the_interfaces_messages() {
     let stage = Stage::new(&[]);
     let function = stage.function(&stage.python(), MAIN);
     let post = |path: &str, body: serde_json::Value| stage.request(Method::POST, path).json(&body);
@@ -90,7 +90,7 @@ fn executions_jobs_and_aliases_are_refused_with_the_words_of_the_interface() {
     let (status, _) = stage.send(post("/v1/executions", json!({ "function_id": function, "input": { "a": 1 } })));
     assert_eq!(status, 400, "an input is a text");
     let (status, _) = stage.send(get("/v1/executions").body("{"));
-    assert_eq!(status, 200, "what a GET has as its body is nobody's business");
+    assert_eq!(status, 200, "the body of a GET is ignored");
     let (status, answer) = stage.send(stage.request(Method::POST, "/v1/executions").body("{nonsense"));
     assert_eq!((status, &answer["faultcode"]), (400, &json!("Client")));
     let large = json!({ "function_id": function, "input": "x".repeat(100 << 20) });
@@ -123,7 +123,7 @@ fn executions_jobs_and_aliases_are_refused_with_the_words_of_the_interface() {
     stage.refused(post("/v1/aliases", json!({ "name": "a", "function_id": NOWHERE })), 404, &unknown);
     assert_eq!(stage.json(Method::GET, "/v1/aliases", &json!({}), 200), json!({ "function_aliases": [] }));
 
-    // What `curl -d` sends without a word about its type is taken for what it is.
+    // `curl -d` sends no JSON content type, and is accepted anyway.
     let put = stage.request(Method::PUT, &format!("/v1/functions/{function}")).body("{\"timeout\": 0}");
     let range = "timeout resource limitation not within the allowable range: 1 ~ 300(seconds).";
     stage.refused(put.header("content-type", "application/x-www-form-urlencoded"), 400, range);
@@ -153,7 +153,11 @@ fn a_token_is_needed_but_for_the_address_itself() {
         assert_eq!(stage.send(stage.request_as("wrong", Method::GET, path)).0, 401);
     }
     for path in ["/v1/functions", &format!("/v1/executions/{NOWHERE}/log"), &format!("/v1/webhooks/{NOWHERE}")] {
-        assert_eq!(stage.send(stage.bare(Method::PATCH, path)).0, 401, "strangers are not told what {path} takes");
+        assert_eq!(
+            stage.send(stage.bare(Method::PATCH, path)).0,
+            401,
+            "callers without a token learn nothing about {path}"
+        );
         assert_eq!(stage.send(stage.request(Method::PATCH, path)).0, 405);
     }
     for path in ["/", "/v1", "/v1/", &format!("/v1/webhooks/{NOWHERE}/invoke")] {
@@ -166,8 +170,8 @@ fn a_token_is_needed_but_for_the_address_itself() {
 }
 
 #[test]
-fn a_running_execution_holds_its_version_and_the_list_says_so() {
-    // Nothing of the queue is run here, so what is queued stays so.
+fn a_running_execution_keeps_its_version_and_is_listed_as_its_user() {
+    // Nothing is executed here, so queued executions stay queued.
     let stage = Stage::new(&["--executions", "0"]);
     let function = stage.function(&stage.python(), MAIN);
     assert_eq!(stage.publish(&function), 1);

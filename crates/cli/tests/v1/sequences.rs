@@ -1,5 +1,5 @@
-//! Random sequences of calls over HTTP, against a model: numbers are never given twice, what is published does not change,
-//! and what somebody uses is not deleted.
+//! Random sequences of calls over HTTP against a model: numbers are never reused, published
+//! versions do not change, and versions in use are not deleted.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -43,7 +43,7 @@ impl Play<'_> {
         format!("/v1/functions/{}{rest}", self.function)
     }
 
-    /// The same function in the eyes of people, another one to the interface.
+    /// Recreates the function. Users see the same name, the interface another id.
     fn create(&mut self) {
         let fields = [("code", r#"{"source": "package"}"#), ("runtime_id", &self.runtime), ("name", "f")];
         let request = self.stage.form(Method::POST, "/v1/functions", code(self.model.code), &fields);
@@ -77,7 +77,7 @@ impl Play<'_> {
             Call::Edit => {
                 let request = self.stage.form(Method::PUT, &self.path(""), code(self.model.code + 1), &[]);
                 let (status, answer) = self.stage.send(request);
-                // New code waits for jobs, whichever version they run.
+                // Code cannot change while a job uses the function, whichever version it runs.
                 assert_eq!(status, if self.model.jobs.is_empty() { 200 } else { 403 }, "{answer}");
                 self.model.code += u32::from(status == 200);
             }
@@ -160,7 +160,7 @@ impl Play<'_> {
         }
     }
 
-    /// The head and every version still have the code that they had.
+    /// The head and every version still have their code.
     fn check_code(&self) {
         let download = |rest: &str| {
             let path = self.path(&format!("{rest}?download=true"));
@@ -174,8 +174,8 @@ impl Play<'_> {
 }
 
 #[test]
-fn slow_numbers_are_never_given_twice_and_what_is_in_use_stays() {
-    // The plan bounds how many releases are kept, not how many versions; nothing of the queue is run.
+fn slow_numbers_are_never_reused_and_versions_in_use_stay() {
+    // The plan limits releases, not versions. Nothing of the queue is executed.
     let stage = Stage::new(&["--executions", "0"]);
     let runtime = stage.python();
     let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });

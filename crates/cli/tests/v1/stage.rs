@@ -1,4 +1,4 @@
-//! A server for v1, asked over plain HTTP.
+//! A server for v1, called over plain HTTP.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -24,12 +24,12 @@ impl Stage {
         env.unset("MILEPOST_TEST_CLOCK");
         let server = env.server_with(args);
         let token = std::fs::read_to_string(env.data_dir().join("admin.token")).unwrap().trim().to_owned();
-        // Our own client brings the cryptography along that reqwest insists on.
+        // Creating our client installs the TLS provider that reqwest needs.
         milepost_client::Client::new(server.api(), &token).unwrap();
         Self { env, server, token, http: reqwest::Client::new(), runtime: Runtime::new().unwrap() }
     }
 
-    /// A token for one app, which is made if it is not there.
+    /// A token for one app, which is created if it does not exist.
     pub fn token_of(&self, app: &str, role: &str) -> String {
         self.env.run(&["app", "create", app]);
         let name = format!("{app}-{role}");
@@ -39,7 +39,7 @@ impl Stage {
             .to_owned()
     }
 
-    /// What the command line answers in JSON, as it is.
+    /// The unmasked JSON output of a command.
     pub fn cli(&self, args: &[&str]) -> Value {
         let output = self.env.command(args).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
@@ -58,12 +58,12 @@ impl Stage {
         self.http.request(method, format!("{}{path}", self.server.api()))
     }
 
-    /// The status and the body, as JSON where it is that.
+    /// The status and the body, as JSON if it is.
     pub fn send(&self, request: RequestBuilder) -> (u16, Value) {
         self.runtime.block_on(answer(request))
     }
 
-    /// The same for requests at the same time.
+    /// Sends requests concurrently.
     pub fn send_all(&self, requests: Vec<RequestBuilder>) -> Vec<(u16, Value)> {
         let sent: Vec<_> = requests.into_iter().map(|request| self.runtime.spawn(answer(request))).collect();
         sent.into_iter().map(|sent| self.runtime.block_on(sent).unwrap()).collect()
@@ -73,14 +73,14 @@ impl Stage {
         self.runtime.block_on(async { request.send().await.unwrap().bytes().await.unwrap().to_vec() })
     }
 
-    /// Sends JSON that must be taken with this status.
+    /// Sends JSON and expects this status.
     pub fn json(&self, method: Method, path: &str, body: &Value, status: u16) -> Value {
         let (found, answer) = self.send(self.request(method.clone(), path).json(body));
         assert_eq!(found, status, "{method} {path} {body}: {answer}");
         answer
     }
 
-    /// A request that must be refused with this status and exactly these words.
+    /// Sends a request that must be refused with this status and exactly this message.
     pub fn refused(&self, request: RequestBuilder, status: u16, words: &str) -> Value {
         let (found, answer) = self.send(request);
         assert_eq!((found, answer["faultstring"].as_str()), (status, Some(words)), "{answer}");
@@ -89,13 +89,13 @@ impl Stage {
         answer
     }
 
-    /// A runtime for Python.
+    /// Creates a runtime for Python.
     pub fn python(&self) -> String {
         let made = self.json(Method::POST, "/v1/runtimes", &json!({ "image": "python", "name": "py" }), 201);
         made["id"].as_str().unwrap().to_owned()
     }
 
-    /// A form with a package; `fields` beside it.
+    /// A multipart form with a package and other fields.
     pub fn form(&self, method: Method, path: &str, zip: Vec<u8>, fields: &[(&str, &str)]) -> RequestBuilder {
         let boundary = "milepost-test-boundary";
         let mut body = Vec::new();
@@ -111,7 +111,7 @@ impl Stage {
         self.request(method, path).header("content-type", kind).body(body)
     }
 
-    /// Makes a function of this code, and answers its id.
+    /// Creates a function and returns its id.
     pub fn function(&self, runtime: &str, source: &str) -> String {
         let fields = [("code", r#"{"source": "package"}"#), ("runtime_id", runtime), ("name", "f")];
         let (status, made) = self.send(self.form(Method::POST, "/v1/functions", zip(&[("main.py", source)]), &fields));
@@ -119,7 +119,7 @@ impl Stage {
         made["id"].as_str().unwrap().to_owned()
     }
 
-    /// Gives it other code.
+    /// Replaces the code of a function.
     pub fn update(&self, function: &str, source: &str) {
         let path = format!("/v1/functions/{function}");
         let (status, made) = self.send(self.form(Method::PUT, &path, zip(&[("main.py", source)]), &[]));
@@ -149,7 +149,7 @@ pub fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// Python with the interface's own client.
+/// A Python installation with the interface's original client.
 pub fn python_with_client() -> PathBuf {
     let program = target_dir().join("tools/qinling/bin/python");
     assert!(program.is_file(), "python-qinlingclient is not installed; `cargo xtask setup` does it");

@@ -1,4 +1,4 @@
-//! What versions cost, and what goes with them.
+//! The storage cost of versions, and what is deleted with them.
 
 use reqwest::Method;
 use serde_json::json;
@@ -32,7 +32,7 @@ fn a_version_without_a_change_shares_the_stored_package() {
         let path = format!("/v1/functions/{function}{rest}?download=true");
         stage.bytes(stage.request(Method::GET, &path))
     };
-    // One that goes takes nothing along that the others need.
+    // Deleting one version keeps the files that others need.
     assert_eq!(stage.send(stage.request(Method::DELETE, &format!("/v1/functions/{function}/versions/2"))).0, 204);
     for rest in ["", "/versions/1", "/versions/3"] {
         assert!(download(rest) == zip(&[("main.py", MAIN)]), "{rest}");
@@ -43,7 +43,7 @@ fn a_version_without_a_change_shares_the_stored_package() {
 }
 
 #[test]
-fn the_command_line_sees_what_the_interface_made() {
+fn the_command_line_shows_units_of_the_interface() {
     let stage = Stage::new(&["--executions", "0"]);
     let function = stage.function(&stage.python(), MAIN);
     assert_eq!(stage.publish(&function), 1);
@@ -61,7 +61,7 @@ fn the_command_line_sees_what_the_interface_made() {
     std::io::copy(&mut archive.by_name("package.zip").unwrap(), &mut inner).unwrap();
     assert!(inner == zip(&[("main.py", "def main(**kwargs):\n    return 2\n")]), "the zip that went in");
 
-    // New code that comes another way is the head of the interface as well, and its aliases go along.
+    // New code from the command line becomes the head of the interface, and its aliases move along.
     stage.json(Method::POST, "/v1/aliases", &json!({ "name": "newest", "function_id": function }), 201);
     stage.env.write_file("main.py", "def main(**kwargs):\n    return 3\n");
     run(&["function", "version", "update", "--name", "f", "--code", "main.py"]);

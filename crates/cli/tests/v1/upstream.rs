@@ -1,4 +1,5 @@
-//! What scripts that know the interface's first server rely on: times of jobs, order of lists, calls at the same time.
+//! Behaviour of the original server that scripts rely on: times of jobs, order of lists, concurrent
+//! calls.
 
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ fn a_job_with_a_pattern_fires_at_times_of_the_pattern_from_its_first_time_on() {
         let made = job(&stage, &function, &json!({ "pattern": pattern, "first_execution_time": first, "count": 1 }));
         assert_eq!((&made["first_execution_time"], &made["next_execution_time"]), (&json!(expected), &json!(expected)));
         assert_eq!(made["pattern"], json!(pattern));
-        // A new pattern is not bound to the first time of the old one.
+        // A new pattern does not keep the first time of the old one.
         let path = format!("/v1/jobs/{}", made["id"].as_str().unwrap());
         let changed = stage.json(Method::PUT, &path, &json!({ "pattern": "30 4 * * *" }), 200);
         let next = changed["next_execution_time"].as_str().unwrap();
@@ -65,7 +66,7 @@ fn lists_begin_with_the_oldest() {
 
 #[test]
 fn an_execution_is_cancelled_with_its_status() {
-    // Nothing runs here, so what is queued stays queued.
+    // Nothing is executed here, so queued executions stay queued.
     let stage = Stage::new(&["--executions", "0"]);
     let function = stage.function(&stage.python(), MAIN);
     let queued = stage.json(Method::POST, "/v1/executions", &json!({ "function_id": function, "sync": false }), 201);
@@ -110,14 +111,15 @@ fn a_function_scales_above_the_usual_instances() {
 }
 
 #[test]
-fn a_call_above_what_the_plan_runs_at_once_waits_a_moment() {
+fn calls_above_the_plans_concurrency_wait_briefly() {
     let stage = Stage::new(&[]);
     let function = stage.function(&stage.python(), SLOW);
     stage.env.run(&["plan", "set", "free"]);
     let call = || stage.request(Method::POST, "/v1/executions").json(&json!({ "function_id": function }));
     let answers = stage.send_all((0..6).map(|_| call()).collect());
     assert!(answers.iter().all(|(status, answer)| *status == 201 && answer["status"] == "success"), "{answers:?}");
-    // What asked for more instances than the smaller plan allows can still be published and edited.
+    // A function that asked for more instances than the smaller plan allows can still be published
+    // and edited.
     assert_eq!((stage.publish(&function), stage.publish(&function)), (1, 2));
     stage.json(Method::PUT, &format!("/v1/functions/{function}"), &json!({ "timeout": 30 }), 200);
 }

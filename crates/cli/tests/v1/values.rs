@@ -1,4 +1,4 @@
-//! Inputs and results are texts that nobody changes on their way.
+//! Inputs and results are passed on unchanged.
 
 use reqwest::Method;
 use serde_json::json;
@@ -21,7 +21,7 @@ fn numbers_of_any_size_and_the_order_of_members_survive() {
     assert_eq!(stage.json(Method::POST, "/v1/executions", &body, 201)["input"], "{nonsense");
 }
 
-/// Sleeps and takes memory as it is told.
+/// Sleeps and allocates memory as its input says.
 const GREEDY: &str = "
 import time
 

@@ -9,9 +9,9 @@ use milepost_model::tree::TreeError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    #[error("there is no file or folder `{0}`; check the path, it is read from the folder that the command runs in")]
+    #[error("file or folder `{0}` does not exist; check the path, which is relative to the working directory")]
     NotFound(String),
-    #[error("cannot read `{path}`; check that it exists and that you may read it")]
+    #[error("could not read `{path}`; check that it exists and is readable")]
     Unreadable {
         path: String,
         #[source]
@@ -28,9 +28,9 @@ pub enum SourceError {
     #[error("`{path}` cannot be deployed: {reason}; rename it or exclude it")]
     BadPath { path: String, reason: TreeError },
     /// `list` is `include` or `exclude`.
-    #[error("the {list} pattern `{pattern}` cannot be used: {reason}")]
+    #[error("invalid {list} pattern `{pattern}`: {reason}")]
     Pattern { list: &'static str, pattern: String, reason: String },
-    #[error("nothing in `{path}` fits the pattern `{pattern}`{}", ignored_too(ignored.as_deref()))]
+    #[error("no file in `{path}` matches the pattern `{pattern}`{}", ignored_too(ignored.as_deref()))]
     NothingMatched { path: String, pattern: String, ignored: Option<String> },
     #[error("{path}:{line}: {reason}; lines are patterns as in a `.gitignore`")]
     IgnoreFile { path: String, line: usize, reason: String },
@@ -38,51 +38,51 @@ pub enum SourceError {
     Changed(String),
     #[error("nothing in `{source_path}` has the digest {digest}; run the command again")]
     UnknownBlob { source_path: String, digest: Digest },
-    #[error("cannot write temporary files; free some space, or set TMPDIR to a folder with more")]
+    #[error("could not write temporary files; free some space, or set TMPDIR to a folder with more")]
     Scratch(#[source] io::Error),
-    #[error("`{path}` has more than {limit} files, links and folders; leave out what is not needed to run")]
+    #[error("`{path}` has more than {limit} files, links and folders; exclude those that are not needed to run")]
     TooManyFiles { path: String, limit: u64 },
-    #[error("the files in `{path}` have more than {limit} bytes together; leave out what is not needed to run")]
+    #[error("the files in `{path}` have more than {limit} bytes in total; exclude those that are not needed to run")]
     TooManyBytes { path: String, limit: u64 },
-    #[error("the zip `{path}` is refused: {reason}")]
+    #[error("invalid zip `{path}`: {reason}")]
     Zip { path: String, reason: ZipRefusal },
 }
 
 /// Why a zip is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipRefusal {
-    #[error("it is not a zip, whatever its name says; make it again, or name the folder itself")]
+    #[error("it is not a zip file; create it again, or use the folder itself")]
     NotAZip,
-    #[error("it is cut short or damaged ({0}); make or download it again")]
+    #[error("it is truncated or damaged ({0}); create or download it again")]
     Damaged(String),
-    #[error("it has {count} entries and at most {limit} are taken; leave out what is not needed to run")]
+    #[error("it has {count} entries, more than the limit of {limit}; exclude files that are not needed to run")]
     TooMany { count: usize, limit: usize },
-    #[error("the entry `{0}` stands in it twice, or as a file and a folder; make it again into a new file")]
+    #[error("the entry `{0}` occurs twice, or as a file and a folder; create the zip again as a new file")]
     Duplicate(String),
-    #[error("the name of the entry `{0}` is not UTF-8; make it again with UTF-8 names")]
+    #[error("the name of the entry `{0}` is not UTF-8; create the zip again with UTF-8 names")]
     NameNotUtf8(String),
-    #[error("the entry `{0}` has `\\` in its name; make it again with a tool that writes `/` between folders")]
+    #[error("the name of the entry `{0}` contains `\\`; create the zip with a tool that separates folders with `/`")]
     Backslash(String),
     #[error(
-        "the entry `{0}` is not a plain path below its root (absolute, a drive letter, `..`, or too long); make it again from inside the folder that you deploy"
+        "the entry `{0}` is not a relative path inside the zip (absolute, a drive letter, `..`, or too long); create the zip again from inside the folder"
     )]
     Escapes(String),
-    #[error("a name in `{0}…` is longer than 255 bytes, which no disk takes; rename it and make the zip again")]
+    #[error("a name in `{0}…` is longer than 255 bytes, the limit of file systems; rename it and create the zip again")]
     NameTooLong(String),
-    #[error("the link `{path}` points to `{target}`, outside of it; make it again with the file instead of the link")]
+    #[error("the link `{path}` points to `{target}`, outside of the zip; create the zip again with the file instead")]
     LinkLeaves { path: String, target: String },
-    #[error("the entry `{0}` is neither a file, a folder nor a link; make it again without it")]
+    #[error("the entry `{0}` is neither a file, a folder nor a link; create the zip again without it")]
     NotRegular(String),
-    #[error("the entry `{0}` is encrypted; make it again without a password, and keep secrets with `secret set`")]
+    #[error("the entry `{0}` is encrypted; create the zip without a password, and store secrets with `secret set`")]
     Encrypted(String),
-    #[error("the entry `{name}` is packed with the method {method}; make it again with deflate, the usual method")]
+    #[error("the entry `{name}` has the unsupported compression method {method}; create the zip again with deflate")]
     Method { name: String, method: u16 },
-    #[error("the entry `{name}` is damaged ({reason}); make or download it again")]
+    #[error("the entry `{name}` is damaged ({reason}); create or download the zip again")]
     DamagedEntry { name: String, reason: String },
-    #[error("the entry `{name}` unpacks to more than {limit} bytes; leave it out, or deploy it as a static file")]
+    #[error("the entry `{name}` unpacks to more than {limit} bytes; exclude it, or deploy it as a static file")]
     FileTooLarge { name: String, limit: u64 },
     #[error(
-        "it unpacks to more than {limit} bytes, reached at the entry `{name}`; leave out what is not needed to run"
+        "it unpacks to more than {limit} bytes, reached at the entry `{name}`; exclude files that are not needed to run"
     )]
     TooLarge { name: String, limit: u64 },
     #[error(

@@ -131,7 +131,7 @@ impl Pattern {
             reason: reason.to_owned(),
         };
         if text.starts_with('!') {
-            return Err(wrong("`!` is not known here; what is left out is told with `exclude`"));
+            return Err(wrong("`!` is not supported here; use `exclude` to leave files out"));
         }
         let body = text.strip_prefix("./").unwrap_or(text);
         let body = body.strip_prefix('/').unwrap_or(body);

@@ -252,7 +252,7 @@ fn text_of(file: &Path) -> std::result::Result<Documents, NotYaml> {
         let message = if not_text {
             "this file is not valid UTF-8".to_owned()
         } else {
-            format!("this file cannot be read: {error}")
+            format!("could not read this file: {error}")
         };
         NotYaml { line: 1, message, hint: not_text.then_some("save it as UTF-8 text") }
     })?;

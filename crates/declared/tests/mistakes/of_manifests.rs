@@ -265,7 +265,7 @@ const MISTAKES: &[Mistake] = &[
         wrong: "  - POST /orders/{id: {",
         told: &[error(
             "POST /orders/{id: {",
-            "route `POST /orders/{id`: `path`: `/orders/{id` cannot be used: a `{` has no `}`",
+            "route `POST /orders/{id`: `path`: `/orders/{id` cannot be used: a `{` is not closed",
         )],
         about: &[],
         renames: Some(("route `POST /orders/{id}`", "route `POST /orders/{id`")),

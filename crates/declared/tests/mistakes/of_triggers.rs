@@ -27,7 +27,7 @@ pub const MISTAKES: &[Mistake] = &[
         wrong: "  relativurl: /api orders\n",
         told: &[
             error("relativurl", "unknown key `relativurl` in HTTP trigger `api-http`"),
-            error("relativurl", "HTTP trigger `api-http`: `relativeurl`: `/api orders` must not hold spaces"),
+            error("relativurl", "HTTP trigger `api-http`: `relativeurl`: `/api orders` must not contain spaces"),
         ],
         about: &["path of api"],
         renames: None,
@@ -78,7 +78,7 @@ pub const MISTAKES: &[Mistake] = &[
         right: "  relativeurl: /inline\n",
         wrong: "  relativeurl: /inline\n  prefix: /in{line\n",
         told: &[
-            error("/in{line", "HTTP trigger `inline-http`: `prefix`: `/in{line` cannot be used: a `{` has no `}`"),
+            error("/in{line", "HTTP trigger `inline-http`: `prefix`: `/in{line` cannot be used: a `{` is not closed"),
             error("/in{line", "HTTP trigger `inline-http` has both `relativeurl` and `prefix`"),
         ],
         about: &[],

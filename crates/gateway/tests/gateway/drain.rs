@@ -114,7 +114,7 @@ async fn shutdown_under_load_cuts_no_request() {
                     assert!(answer.ends_with("hello"), "{answer}");
                     answered += 1;
                     if answer.contains("connection: close") {
-                        assert!(stopping.load(Ordering::SeqCst), "told to go before the stop");
+                        assert!(stopping.load(Ordering::SeqCst), "closed before the stop");
                         return answered;
                     }
                 }

@@ -11,7 +11,7 @@ use crate::support::*;
 fn shop(world: &World) -> Arc<AppView<Fake>> {
     let releases =
         ["r1", "r2"].map(|id| release(id, vec![mount("/", world.memory.tree(&[("index.html", id)]))], vec![]));
-    let mut view = Arc::into_inner(app("shop", 5, &releases)).expect("nobody else has it");
+    let mut view = Arc::into_inner(app("shop", 5, &releases)).expect("the only reference");
     let [stable, latest] = releases;
     view.releases = [("r1", stable.clone()), ("r2", latest), ("stable", stable)].into_iter().collect();
     let expired = ("r0", "2026-01-02T03:04:05Z".parse().expect("a time"));

@@ -98,7 +98,7 @@ impl Outlook {
             (Why::Hold(hold), _) => hold.to_string(),
             (Why::RolledBack, _) => "it was rolled back".to_owned(),
             (Why::ShortId, _) => {
-                "the channel names its artifact by a short id, and only a whole `sha256:` is fetched".to_owned()
+                "the channel has only a short id of its artifact, not the full `sha256:` digest".to_owned()
             }
         }
     }

@@ -117,7 +117,7 @@ pub enum ArtifactId {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not the id of an artifact: write `sha256:` and 64 hexadecimal letters")]
+#[error("`{0}` is not the id of an artifact: write `sha256:` and 64 hexadecimal digits")]
 pub struct ArtifactIdError(String);
 
 impl ArtifactId {

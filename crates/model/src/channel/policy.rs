@@ -47,7 +47,7 @@ pub enum PolicyError {
     When(String),
     #[error("`{0}` is there twice; say each of `patch`, `minor` and `major` once")]
     Twice(Step),
-    #[error("{0} updates wait for a window, and there is none; give one, like `sun 02:00-04:00`")]
+    #[error("{0} updates wait for a window, but none is set; set one, like `sun 02:00-04:00`")]
     NoWindows(Step),
 }
 

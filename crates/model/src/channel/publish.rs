@@ -45,15 +45,15 @@ pub enum PublishRefusal {
     Exists(SemVer, ChannelName),
     #[error("`{0}` was published before with other content and then unpublished; raise the version")]
     Reused(SemVer),
-    #[error("`{version}` makes no sense any more: `{released}` is already a stable release; raise the version")]
+    #[error("`{version}` is not newer than the stable release `{released}`; raise the version")]
     AlreadyStable { version: SemVer, released: SemVer },
     #[error("the stable list that was given is `{name}` of `{package}`; read `stable` of the package itself")]
     NotTheStableList { name: ChannelName, package: PackageName },
-    #[error("`{0}` has no whole digest, so nobody could fetch it; give the `sha256:` of the artifact")]
+    #[error("`{0}` has no complete digest, so it could not be fetched; give the `sha256:` digest of the artifact")]
     NoDigest(SemVer),
     #[error(transparent)]
     Tag(#[from] TagError),
-    #[error("`{0}` has {MAX_VERSIONS} versions, which is all that a channel can have; unpublish old ones")]
+    #[error("`{0}` already has {MAX_VERSIONS} versions, the most that a channel can have; unpublish old ones")]
     Full(ChannelName),
 }
 

@@ -35,7 +35,7 @@ impl Fields {
 
     fn document(file: &'static str, bytes: &[u8], bound: usize) -> Result<Self, IndexError> {
         if bytes.len() > bound {
-            return Err(wrong(file, "", format!("it has {} bytes, and at most {bound} are read", bytes.len())));
+            return Err(wrong(file, "", format!("it has {} bytes, more than the limit of {bound}", bytes.len())));
         }
         let value = serde_json::from_slice(bytes).map_err(|error| {
             let half = if error.is_eof() { "it ends too early, perhaps it is being written; " } else { "" };
@@ -85,7 +85,7 @@ impl Fields {
         };
         if list.len() > MAX_VERSIONS {
             return Err(
-                self.error(field, format!("it has {} entries, and at most {MAX_VERSIONS} are read", list.len()))
+                self.error(field, format!("it has {} entries, more than the limit of {MAX_VERSIONS}", list.len()))
             );
         }
         let numbered = list.into_iter().enumerate();
@@ -115,7 +115,7 @@ pub(super) fn entry(file: &'static str, path: &str, value: Value) -> Result<Entr
     let mut fields = Fields::of(file, path, value)?;
     let version = fields.parsed::<super::SemVer>("version")?;
     if version.as_str().len() > MAX_TAG {
-        return Err(fields.error("version", format!("it has more than {MAX_TAG} letters")));
+        return Err(fields.error("version", format!("it has more than {MAX_TAG} characters")));
     }
     let id = fields.parsed("id")?;
     let time = fields.text("createTime")?;

@@ -67,7 +67,7 @@ pub enum WindowError {
     Backwards(String),
     #[error("`{name}` is not a time zone; {hint}")]
     Zone { name: String, hint: String },
-    #[error("there are {0} windows, and at most {MAX_WINDOWS} are allowed; combine days, like `mon-fri 22:00-06:00`")]
+    #[error("there are {0} windows, more than the limit of {MAX_WINDOWS}; combine days, like `mon-fri 22:00-06:00`")]
     TooMany(usize),
 }
 

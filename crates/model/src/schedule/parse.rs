@@ -70,7 +70,7 @@ fn wrong<T>(problem: String, hint: &str) -> Result<T, Wrong> {
 fn rhythm(text: &str) -> Result<Rhythm, Wrong> {
     let five_fields = "write five fields like `0 3 * * *`";
     if text.is_empty() || text.len() > LONGEST_TEXT {
-        return wrong(format!("a schedule has 1 to {LONGEST_TEXT} letters"), five_fields);
+        return wrong(format!("a schedule has 1 to {LONGEST_TEXT} characters"), five_fields);
     }
     if let Some(nickname) = text.strip_prefix('@') {
         return match nickname.split_once(char::is_whitespace) {

@@ -78,9 +78,9 @@ pub enum TreeError {
     TooLong(String),
     #[error("the link `{path}` points to `{target}`, outside the tree")]
     LinkEscapes { path: String, target: String },
-    #[error("the links of the tree are too many, and too long, to be followed")]
+    #[error("the tree has too many or too long links")]
     TooManyLinks,
-    #[error("`{0}` stands in the tree twice, or as a file and a folder")]
+    #[error("`{0}` occurs twice in the tree, or as a file and a folder")]
     Collides(String),
     #[error("not a directory object: {0}")]
     Malformed(String),

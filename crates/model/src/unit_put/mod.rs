@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     fn check(put: serde_json::Value, problem: &str) {
-        let error = serde_json::from_value::<Put>(put).expect_err("a field that nobody knows");
+        let error = serde_json::from_value::<Put>(put).expect_err("an unknown field");
         assert!(error.to_string().contains(problem), "{error}");
     }
 

@@ -110,10 +110,10 @@ fn check_strip(path: &str, prefix: bool) -> Result<(), SpecError> {
 fn check_path(path: &str, prefix: bool) -> Result<(), SpecError> {
     let wrong = |problem: &str, hint: &str| Err(SpecError::new("path", format!("`{path}` {problem}"), hint));
     if !path.starts_with('/') || path.len() > 255 {
-        return wrong("must start with `/` and have at most 255 letters", "write it like `/orders/{id}`");
+        return wrong("must start with `/` and have at most 255 characters", "write it like `/orders/{id}`");
     }
     if path.contains(char::is_whitespace) {
-        return wrong("must not hold spaces", "write `%20` for one, and `\\s` in a regular expression");
+        return wrong("must not contain spaces", "write `%20` for one, and `\\s` in a regular expression");
     }
     if without_variables(path).contains(['?', '#', '\\'])
         || path.chars().any(char::is_control)
@@ -193,10 +193,10 @@ mod tests {
             ("/any/**", "a `*` does not stand", "`prefix`"),
             ("/{}", "a variable is written `{name}`", "`/orders/{id}`"),
             ("/{a:}", "is empty", "`/orders/{id}`"),
-            ("/{a:[}", "regular expression cannot be read", "mend"),
-            ("/{a:)(}", "regular expression cannot be read", "mend"),
-            (r"/{a:\d+}/{b}/{a}", "`a` stands in it twice", "a name of its own"),
-            ("/{id}/{ID}", "`ID` stands in it twice", "a name of its own"),
+            ("/{a:[}", "invalid regular expression", "fix"),
+            ("/{a:)(}", "invalid regular expression", "fix"),
+            (r"/{a:\d+}/{b}/{a}", "`a` occurs twice", "a name of its own"),
+            ("/{id}/{ID}", "`ID` occurs twice", "a name of its own"),
             ("/{}/{}", "a variable is written `{name}`", "`/orders/{id}`"),
             ("/{a:^x$|^y$}", "no request can fulfil", "`a|b`"),
             ("/{a:(?i)^x$}", "no request can fulfil", "leave them out"),
@@ -204,7 +204,7 @@ mod tests {
             ("/{a:x$|y$}/{b}", "no request can fulfil", "leave them out"),
             (r"/{a:\Ax}", "no request can fulfil", "leave them out"),
             ("/{a:^^x}", "no request can fulfil", "leave them out"),
-            ("/{a", "has no `}`", "`/orders/{id}`"),
+            ("/{a", "is not closed", "`/orders/{id}`"),
             ("/a}", "has no `{`", "`/orders/{id}`"),
             ("/}{", "has no `{`", "`/orders/{id}`"),
             ("/a?b", "outside of `{…}`", "`/orders/{id}`"),

@@ -63,7 +63,7 @@ pub struct DiskLimit {
 pub enum BuildFailure {
     #[error("the command ended with exit code {0}")]
     ExitCode(i32),
-    #[error("the command was killed by {0}; the end of its log tells what it was doing")]
+    #[error("the command was killed by {0}; see the end of its log")]
     Killed(String),
     #[error(
         "the build was stopped because it took longer than {}; make it do less, or start the server with a longer \
@@ -71,7 +71,7 @@ pub enum BuildFailure {
         in_words(*.0)
     )]
     TimedOut(Duration),
-    #[error("the build used more than its {} MiB of memory; let it do less at the same time", MEMORY >> 20)]
+    #[error("the build used more than its {} MiB of memory; run fewer steps in parallel", MEMORY >> 20)]
     TooMuchMemory,
     #[error("the build was stopped because it wrote more than {} MiB; {}", .0.bytes >> 20, remedy(*.0))]
     TooMuchDisk(DiskLimit),

@@ -93,11 +93,7 @@ impl Lines {
             self.end_line();
         }
         if self.left_out > 0 {
-            self.ready.push_back(format!(
-                "… {} bytes left out: a log has {} MiB at the most",
-                self.left_out,
-                MOST >> 20
-            ));
+            self.ready.push_back(format!("… {} bytes left out: a log has at most {} MiB", self.left_out, MOST >> 20));
         }
         self.ready.append(&mut self.tail);
     }
@@ -145,7 +141,7 @@ mod tests {
         assert_eq!(lines[mark - 1], format!("{:07}", mark - 1));
         assert_eq!(
             lines[mark],
-            format!("… {} bytes left out: a log has 10 MiB at the most", (count + 1 - lines.len()) * 8)
+            format!("… {} bytes left out: a log has at most 10 MiB", (count + 1 - lines.len()) * 8)
         );
         assert_eq!(lines.last().map(String::as_str), Some("0999999"));
         assert!(lines.iter().map(|line| line.len() + LINE).sum::<usize>() <= MOST + TAIL + 100);

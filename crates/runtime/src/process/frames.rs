@@ -205,10 +205,8 @@ impl From<Complaint> for Thrown {
 
 impl Complaint {
     pub fn read(payload: &[u8]) -> Self {
-        serde_json::from_slice(payload).unwrap_or_else(|_| Self {
-            message: "the worker sent an error that cannot be read".to_owned(),
-            ..Self::default()
-        })
+        serde_json::from_slice(payload)
+            .unwrap_or_else(|_| Self { message: "the worker sent an invalid error".to_owned(), ..Self::default() })
     }
 }
 

@@ -61,7 +61,7 @@ impl Groups {
             }
             let detail = format!(
                 "no control group ({}); run the server as root, or as a systemd service with Delegate=yes",
-                if self.refusal.is_empty() { "its controller is not there" } else { &self.refusal }
+                if self.refusal.is_empty() { "its controller is missing" } else { &self.refusal }
             );
             Ability::no(name, detail)
         };

@@ -16,7 +16,7 @@ async fn reports_the_exit_code() {
     assert_eq!(ground.build(&[], "exit 125").await.reason(), "the command ended with exit code 125");
     assert_eq!(
         ground.build(&[], "kill -9 $$").await.reason(),
-        "the command was killed by SIGKILL; the end of its log tells what it was doing"
+        "the command was killed by SIGKILL; see the end of its log"
     );
 }
 
@@ -69,7 +69,7 @@ async fn bounds_a_flood_of_output_and_keeps_its_end() {
     assert_eq!(built.reason(), "the command ended with exit code 1");
     assert!(built.lines[0].ends_with("x… 91808 bytes left out"), "{}", &built.lines[0][8100..]);
     assert!(built.lines.iter().map(String::len).sum::<usize>() < 11 << 20);
-    assert!(built.lines.iter().any(|line| line.ends_with("bytes left out: a log has 10 MiB at the most")));
+    assert!(built.lines.iter().any(|line| line.ends_with("bytes left out: a log has at most 10 MiB")));
     assert_eq!(built.lines.last().map(String::as_str), Some("last"));
 }
 

@@ -175,7 +175,7 @@ def main(request):
     answer.frame().await.expect("a piece").expect("no fault");
     drop(answer);
     let after = pid(place.open(&endless, "r3", "pid").await.expect("an answer")).await;
-    assert_eq!(before, after, "the worker was told and went on to the next request");
+    assert_eq!(before, after, "the worker noticed and served the next request");
     place.stop().await;
 }
 

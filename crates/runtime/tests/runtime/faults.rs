@@ -99,7 +99,7 @@ async fn a_crash_fails_its_request_and_replaces_the_instance() {
 }
 
 #[tokio::test]
-async fn tells_a_throw_in_node_from_an_exit() {
+async fn distinguishes_a_throw_in_node_from_an_exit() {
     let place = Place::new().await;
     let code = "module.exports = async ({request}) => {
         const what = request.rawBody ?? request.body

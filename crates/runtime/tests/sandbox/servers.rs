@@ -43,7 +43,7 @@ async fn a_server_that_may_not_make_namespaces() {
     let abilities = place.jail.abilities();
     let in_force = |name: &str| abilities.iter().any(|ability| ability.name == name && ability.in_force);
     assert!(in_force("landlock") && in_force("user switch") && in_force("seccomp"), "{abilities:#?}");
-    let refused = abilities.iter().find(|ability| ability.name == "namespaces").expect("it is told");
+    let refused = abilities.iter().find(|ability| ability.name == "namespaces").expect("it is listed");
     assert!(refused.detail.contains("namespaces are refused: EPERM"), "{}", refused.detail);
 
     let secret = place.folder.path().join("catalog.db");

@@ -97,7 +97,7 @@ mod tests {
         let (text, ()) =
             tokio::time::timeout(LONG / 2, async { tokio::join!(pass_on(lines, &listener), write(sender)) })
                 .await
-                .expect("nobody waits for the reader");
+                .expect("the reader has ended");
         assert_eq!(String::from_utf8_lossy(&text).lines().count(), 1_000);
         for line in ["0", "1"] {
             assert_eq!(events.recv().await, Some(BuildEvent::Log { line: line.to_owned() }));

@@ -67,7 +67,7 @@ mod tests {
             let refusal = line.join(&app(number)).err().expect("the app has no room");
             assert!(refusal.message.contains("16 builds of app"), "{}", refusal.message);
         }
-        let refusal = line.join(&app(99)).err().expect("nobody has room");
+        let refusal = line.join(&app(99)).err().expect("the queue is full");
         assert!(refusal.message.contains("64 builds are waiting"), "{}", refusal.message);
         waits.pop();
         drop(line.join(&app(99)).expect("room again"));

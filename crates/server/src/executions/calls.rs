@@ -61,7 +61,7 @@ mod tests {
         let later = now + Duration::from_secs(1);
         assert_eq!(taken(&calls, "busy", later), 40);
         assert!(calls.take("another", later));
-        assert_eq!(calls.0.lock().expect("nobody panicked").len(), 2);
+        assert_eq!(calls.0.lock().expect("not poisoned").len(), 2);
         assert!(!calls.take("busy", later));
     }
 }

@@ -150,7 +150,7 @@ mod tests {
     async fn writes_a_note_once_and_removes_it_with_its_last_app() {
         let mut needs = Needs::default();
         assert!(needs.set(&app("one"), packages(&["shared"])), "there is work");
-        assert!(!needs.set(&app("two"), packages(&["shared"])), "somebody is at it");
+        assert!(!needs.set(&app("two"), packages(&["shared"])), "another task has the turn");
         assert_eq!(needs.next(), note(&["shared"]));
         needs.noted(package("shared"));
         assert_eq!(needs.next(), None);

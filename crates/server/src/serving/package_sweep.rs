@@ -188,7 +188,7 @@ mod tests {
             users.fetch_add(1, Ordering::SeqCst);
             if let Ok(package) = ground.packages.get(root).await {
                 for _ in 0..3 {
-                    assert!(package.folder.join("inner/main.py").exists(), "it went while somebody ran it");
+                    assert!(package.folder.join("inner/main.py").exists(), "it was removed while in use");
                     tokio::task::yield_now().await;
                 }
                 uses += 1;
@@ -212,7 +212,7 @@ mod tests {
                 tokio::task::yield_now().await;
             }
             for task in asking {
-                uses += task.await.expect("nobody missed it");
+                uses += task.await.expect("no task failed");
             }
         }
         assert!(uses > 0, "it was never there in time");

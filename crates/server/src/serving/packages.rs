@@ -276,6 +276,6 @@ mod tests {
         assert!(set("one"), "there is work");
         // Cancelled, unless it happened to complete at once.
         let _ = Arc::clone(&packages).work().now_or_never();
-        assert!(set("two"), "nobody is at work");
+        assert!(set("two"), "no task has the turn");
     }
 }

@@ -206,7 +206,7 @@ mod tests {
         plane.packages.need(&app, HashSet::from([Digest::of(b"left")]));
         let show = |seen: Option<Arc<AppView<Function>>>| {
             assert!(seen.is_none());
-            assert!(plane.memory(&app).now_or_never().is_none(), "somebody else may look already");
+            assert!(plane.memory(&app).now_or_never().is_none(), "the turn was released too early");
             assert!(!plane.packages.needs().is_needed(Digest::of(b"left")));
         };
         plane.look(&app, show).await.expect("the database answers");
@@ -232,6 +232,6 @@ mod tests {
     async fn notifications_do_not_delay_polling() {
         let next_look = NextLook(Instant::now() + Duration::from_millis(20));
         let hearing = async { while next_look.unless(tokio::task::yield_now()).await.is_some() {} };
-        tokio::time::timeout(Duration::from_secs(30), hearing).await.expect("nobody looks any more");
+        tokio::time::timeout(Duration::from_secs(30), hearing).await.expect("the refresher stopped");
     }
 }

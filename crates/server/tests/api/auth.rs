@@ -92,7 +92,7 @@ async fn rejects_deleted_tokens_immediately() {
     server.client.token_delete("short-lived").await.unwrap();
     refused(whoami(), 401, "unauthenticated").await;
     refused(server.ask(Method::DELETE, "/tokens/admin"), 409, "in_use").await;
-    assert_eq!(server.client.whoami().await.unwrap().name, "admin", "nobody locks themselves out");
+    assert_eq!(server.client.whoami().await.unwrap().name, "admin", "the last admin token stays valid");
 }
 
 #[tokio::test]

@@ -86,7 +86,7 @@ async fn idle_connections_do_not_delay_shutdown() {
     // Connections are accepted in order, so the others have been accepted by now. This one stays
     // open for another request.
     server.get("/apps/default").await;
-    tokio::time::timeout(Duration::from_secs(12), server.ended()).await.expect("it waits for nobody");
+    tokio::time::timeout(Duration::from_secs(12), server.ended()).await.expect("it does not wait");
     drop((silent, half));
 }
 

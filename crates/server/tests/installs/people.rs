@@ -211,7 +211,7 @@ async fn unhealthy_first_version_is_reported() {
     stage.poll().await;
     let install = stage.status().await;
     assert_eq!((install.last_check.unwrap().kind.as_str(), install.live), ("current", Some(semver("1.0.0"))));
-    assert_eq!(install.last_failure.unwrap().version, semver("1.0.0"), "it is still told");
+    assert_eq!(install.last_failure.unwrap().version, semver("1.0.0"), "it is still shown");
 }
 
 #[tokio::test]

@@ -100,7 +100,7 @@ async fn rejects_altered_artifacts() {
     altered[at..at + 6].copy_from_slice(b"robber");
     std::fs::write(&file, altered).unwrap();
     let message = scene.stays(CheckResult::Refused, "digest_mismatch").await;
-    assert!(message.contains("nothing of it is used"), "{message}");
+    assert!(message.contains("was not used"), "{message}");
     // Bytes that are not an artifact are not read to the end.
     std::fs::write(&file, b"nonsense, and more of it than the head of an artifact has").unwrap();
     scene.stays(CheckResult::Refused, "artifact_refused").await;
@@ -203,7 +203,7 @@ async fn does_not_follow_redirects_to_other_hosts() {
     scene.web.set(Fault::Elsewhere(other.address()));
     let message = scene.stays(CheckResult::Refused, "redirect").await;
     assert!(message.contains(&other.address().to_string()), "{message}");
-    assert!(other.requests().is_empty(), "nobody asked there");
+    assert!(other.requests().is_empty(), "the other host was not contacted");
     scene.web.set(Fault::None);
     scene.goes_on().await;
 }

@@ -7,7 +7,7 @@ use milepost_declared::apply::{Applied, HandEdits, Options};
 use milepost_declared::{Declared, Problem, bounds, manifest};
 use milepost_model::release::Release;
 
-use super::shared::{ChangeArgs, told_check};
+use super::shared::{ChangeArgs, report_check};
 use crate::args::Global;
 use crate::context::{Context, private_folders};
 use crate::failure::{Failure, Result};
@@ -89,7 +89,7 @@ pub async fn apply_declared(
     let context = Context::new(ui, &agreed_app(global, &declared)?)?;
     let applied = Terminal::verbose(&context, verbose).apply_until_interrupted(&declared, options).await?;
     tell::outcome(&context, &applied, || url_lines(&applied))?;
-    told_check(&context, &applied.outcome).await
+    report_check(&context, &applied.outcome).await
 }
 
 /// Returns what a folder declares if reading it found no errors. Otherwise fails with all of them,

@@ -6,7 +6,7 @@ use milepost_model::change::{Declaration, UnitAction};
 use super::FolderArgs;
 use crate::args::Global;
 use crate::commands::deploy::agreed_app;
-use crate::commands::shared::{ChangeArgs, told_check};
+use crate::commands::shared::{ChangeArgs, report_check};
 use crate::context::{Context, Unattended};
 use crate::failure::Result;
 use crate::folders::mistakes;
@@ -75,5 +75,5 @@ pub async fn run(ui: &Ui, global: &Global, args: DestroyArgs) -> Result<()> {
     let outcome = context.change(&change).await?;
     ui.show(&outcome, outcome_name, outcome_table)?;
     outcome.warnings.iter().for_each(|warning| ui.warn(warning));
-    told_check(&context, &outcome).await
+    report_check(&context, &outcome).await
 }

@@ -12,7 +12,7 @@ use super::watch::{Saved, Watcher};
 use crate::args::Global;
 use crate::commands::deploy;
 use crate::commands::logs::{Detail, LogPrinter};
-use crate::commands::shared::{ChangeArgs, told_check};
+use crate::commands::shared::{ChangeArgs, report_check};
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::folders::{Terminal, tell};
@@ -57,7 +57,7 @@ pub async fn run(
     let mut logs = if plan.logs { Some(follow(context).await?) } else { None };
     announce(context, &applied, started)?;
     let mut last_failed = false;
-    match told_check(context, &applied.outcome).await {
+    match report_check(context, &applied.outcome).await {
         // The next save may fix it.
         Err(failure) if watcher.is_some() => {
             last_failed = true;
@@ -179,7 +179,7 @@ async fn redeploy(
     let change = plan.change.options();
     let options = Options { change, watching: true, allow_outside, ..Options::default() };
     let outcome = Terminal::new(context).apply(declared, &options).await?.outcome;
-    told_check(context, &outcome).await?;
+    report_check(context, &outcome).await?;
     if !outcome.changed {
         return Ok(false);
     }

@@ -135,7 +135,7 @@ impl Model {
             } else {
                 in_class(held)
             };
-            prop_assert!(may && !idle_ones, "at work, and told to leave");
+            prop_assert!(may && !idle_ones, "asked to close during a request");
         }
         let newest =
             self.held.iter().filter(|held| is_evicted(held)).filter_map(|held| held.activity.idle_since()).max();

@@ -56,17 +56,17 @@ pub struct ArtifactBlob {
 /// Why a document is invalid, even with a valid signature.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArtifactError {
-    #[error("it does not begin with `MPAPP001`; it is not an artifact of Milepost, or of a later one")]
+    #[error("it does not begin with `MPAPP001`; it is not an artifact, or was made by a later version of Milepost")]
     Magic,
-    #[error("its document has {0} bytes, and at most {MAX_DOCUMENT_BYTES} are read")]
+    #[error("its document has {0} bytes, more than the limit of {MAX_DOCUMENT_BYTES}")]
     TooLong(u64),
-    #[error("its document cannot be read: {0}")]
+    #[error("its document is invalid: {0}")]
     Document(String),
     #[error("its format is {0}, and this Milepost reads format {FORMAT}; install a newer Milepost")]
     Format(u32),
     #[error("it carries a value for the secret `{0}`, which no artifact may")]
     Secret(UnitName),
-    #[error("it has {0} files, and at most {MAX_BLOBS} are read")]
+    #[error("it has {0} files, more than the limit of {MAX_BLOBS}")]
     TooMany(usize),
     #[error("its files are not listed by digest, each once")]
     Order,

@@ -156,7 +156,7 @@ proptest! {
             prop_assert!(!outlook.reason().is_empty() && !outlook.to_string().is_empty());
         }
         let newest = world.all.versions().first().filter(|entry| entry.is_above(&world.installed));
-        prop_assert_eq!(decision.outlook.last().map(|outlook| &outlook.entry), newest, "the newest is always told");
+        prop_assert_eq!(decision.outlook.last().map(|outlook| &outlook.entry), newest, "the newest is always in the outlook");
         prop_assert!(decision.outlook.iter().filter(|outlook| outlook.fate == Fate::Now).count() <= 1);
     }
 

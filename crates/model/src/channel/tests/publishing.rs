@@ -67,7 +67,7 @@ fn every_check_of_the_seed_rejects() {
             "1.2.3",
             "`1.2.3` is already in `stable`, and a published version never changes; raise the version",
         ),
-        (&beta, "1.2.3-beta+1", "1.2.3", "`1.2.3-beta+1` makes no sense any more: `1.2.3` is already a stable release"),
+        (&beta, "1.2.3-beta+1", "1.2.3", "`1.2.3-beta+1` is not newer than the stable release `1.2.3`"),
     ] {
         let error = try_publish(all, text, manifest, Some(&stable)).expect_err(text).to_string();
         assert!(error.starts_with(said), "{error}\n  expected {said}");

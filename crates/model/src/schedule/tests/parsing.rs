@@ -55,8 +55,8 @@ fn rejects_what_the_lenient_parser_accepts() {
     refused("0 0 * * ſun", "`0 0 * * ſun` is not a schedule: `ſun` is not a weekday");
     refused("0 0 3 * * * 2030", "`0 0 3 * * * 2030` is not a schedule: it has 7 fields, not five or six");
     refused("never", "`never` is not a schedule: it has 1 field, not five or six");
-    refused("", "a schedule has 1 to 255 letters");
-    refused(&"1,".repeat(200), "a schedule has 1 to 255 letters");
+    refused("", "a schedule has 1 to 255 characters");
+    refused(&"1,".repeat(200), "a schedule has 1 to 255 characters");
     refused("@reboot", "`@reboot` is not a schedule");
     refused("CRON_TZ=UTC 0 3 * * *", "`CRON_TZ=UTC 0 3 * * *` has a time zone in front");
 }

@@ -28,6 +28,6 @@ pub(crate) async fn publications_create(
         let message = "the place of the channel or the app version is too long or has control characters";
         return Err(Refusal::new(Code::InvalidRequest, message).correct("send the address of the channel").into());
     }
-    state.apply(state.catalog.publication_told(&app, caller.name(), told).await?).await;
+    state.apply(state.catalog.record_publication(&app, caller.name(), told).await?).await;
     Ok(StatusCode::NO_CONTENT)
 }
