@@ -13,6 +13,7 @@ use crate::commands::shared;
 use crate::context::Context;
 use crate::failure::{Failure, Result};
 use crate::output::Ui;
+use crate::phrase;
 
 /// Sends a change with packages made of these files, runs the necessary builds, and prints the
 /// result.
@@ -21,7 +22,7 @@ pub async fn send(context: &Context<'_>, change: Change, sources: Vec<Arc<Source
     let session = terminal.session();
     let work = async { apply::land_change(&session, change, sources).await.map_err(Failure::from) };
     let outcome = stoppable(context.ui, &session.in_flight, work).await?;
-    shared::show(context, &outcome).await
+    shared::show(context, &phrase::outcome(&context.app, outcome)).await
 }
 
 /// Writes a new file, and prints its path.
