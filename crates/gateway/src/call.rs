@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, h
 use http_body::{Body, Frame};
 use milepost_model::refusal::View;
 use milepost_model::spec::FunctionPermission;
-use milepost_model::{Next, Role, host};
+use milepost_model::{Next, Role};
 
 use crate::backend::{Backend, CallContext, CallFailure};
 use crate::body::{BodyEnd, RequestBody, ResponseBody};

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use http::{HeaderValue, StatusCode, header};
 use milepost_model::Next;
 use milepost_model::host::{self, Candidate, Named};
-use milepost_model::refusal::View;
 
 use crate::backend::{Backend, CallScope, LoadFailure};
 use crate::choose::{Chosen, choose};

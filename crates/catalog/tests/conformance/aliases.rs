@@ -2,8 +2,8 @@ use milepost_catalog::CatalogError;
 use milepost_model::pointer::Alias;
 use milepost_model::{AliasName, Code, UnitKind, UnitName};
 
-use crate::common::facts::RefusalFacts;
 use crate::common::*;
+use crate::facts::RefusalFacts;
 use crate::facts::RefusalFacts;
 
 fn names() -> (UnitName, AliasName) {

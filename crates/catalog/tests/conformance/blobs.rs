@@ -1,8 +1,8 @@
 use milepost_catalog::NewBlob;
 use milepost_model::{Code, Digest, PlanName, UnitKind};
 
-use crate::common::facts::RefusalFacts;
 use crate::common::*;
+use crate::facts::RefusalFacts;
 use crate::facts::RefusalFacts;
 
 const MINUTE: i64 = 60_000;

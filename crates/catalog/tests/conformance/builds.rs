@@ -1,7 +1,6 @@
 //! Packages with a source: where their result comes from, and how long it is kept.
 
 use milepost_catalog::{NewBuild, Page};
-use milepost_model::Next;
 use milepost_model::build::{self, Build, BuildState};
 use milepost_model::change::{Change, UnitAction};
 use milepost_model::plan::Reason;
@@ -10,8 +9,8 @@ use milepost_model::unit_put::Put;
 use milepost_model::{Code, Digest, Next, UnitKind};
 use serde_json::json;
 
-use crate::common::facts::RefusalFacts;
 use crate::common::*;
+use crate::facts::RefusalFacts;
 use crate::facts::RefusalFacts;
 
 const DAY: i64 = 24 * 3_600_000;

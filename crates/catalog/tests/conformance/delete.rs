@@ -3,8 +3,8 @@ use milepost_model::change::{Change, UnitAction};
 use milepost_model::release::ReleaseState;
 use milepost_model::{Code, UnitKind, Warning};
 
-use crate::common::facts::RefusalFacts;
 use crate::common::*;
+use crate::facts::RefusalFacts;
 use crate::facts::RefusalFacts;
 
 const FUNCTION: UnitKind = UnitKind::Function;

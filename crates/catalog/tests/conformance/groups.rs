@@ -3,8 +3,8 @@
 use milepost_model::unit_put::{FunctionPut, PutOnly};
 use milepost_model::{Code, Digest, GroupName, Role, UnitKind, Warning};
 
-use crate::common::facts::RefusalFacts;
 use crate::common::*;
+use crate::facts::RefusalFacts;
 use crate::facts::RefusalFacts;
 
 fn name(text: &str) -> GroupName {

@@ -4,8 +4,8 @@ use milepost_model::execution::ExecutionStatus;
 use milepost_model::job::{JobChange, JobState};
 use milepost_model::{Code, UnitKind};
 
-use crate::common::facts::RefusalFacts;
 use crate::common::*;
+use crate::facts::RefusalFacts;
 use crate::facts::RefusalFacts;
 
 const FUNCTION: UnitKind = UnitKind::Function;

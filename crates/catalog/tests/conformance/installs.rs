@@ -5,9 +5,9 @@ use milepost_model::install::{HoldInstall, InstallChange, InstallSettings, LiftI
 use milepost_model::release::LiveMode;
 use serde_json::json;
 
-use crate::common::facts::RefusalFacts;
 use crate::common::installed::*;
 use crate::common::*;
+use crate::facts::RefusalFacts;
 use crate::facts::RefusalFacts;
 
 pub(crate) fn semver(text: &str) -> SemVer {

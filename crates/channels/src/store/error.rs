@@ -37,12 +37,12 @@ pub enum WriteError {
     )]
     NotSigned,
     #[error(
-        "`all` of the channel does not fit its signature: somebody altered it, or two publishers were cut off; compare it with \
+        "`all` of the channel does not fit its signature: it was altered, or two publishers were cut off; compare it with \
         what you published, then sign what exists"
     )]
     Altered,
     #[error(
-        "a signature of the channel claims serial {serial}, which no channel reaches: somebody altered it; compare the channel with \
+        "a signature of the channel claims serial {serial}, which no channel reaches: it was altered; compare the channel with \
         what you published, then sign what exists"
     )]
     Implausible { serial: u64 },

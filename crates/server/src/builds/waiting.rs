@@ -68,7 +68,7 @@ mod tests {
             assert!(refusal.message.contains("16 builds of app"), "{}", refusal.message);
         }
         let refusal = line.join(&app(99)).err().expect("the queue is full");
-        assert!(refusal.message.contains("64 builds are waiting"), "{}", refusal.message);
+        assert!(refusal.message.contains("64 builds are already waiting"), "{}", refusal.message);
         waits.pop();
         drop(line.join(&app(99)).expect("room again"));
         waits.clear();

@@ -94,7 +94,7 @@ async fn rejects_oversized_requirements_without_a_command() {
     let [BuildEvent::Failed { id: None, reason }] = events.as_slice() else { panic!("{events:#?}") };
     assert_eq!(
         reason,
-        "`requirements.txt` has more than 4 MiB, so it is not known what has to be built; make it smaller, or give the \
+        "`requirements.txt` has more than 4 MiB and is not read, so the build command is unknown; make it smaller, or give the \
          package a build command"
     );
     let events = server.events(&request(Runtime::Python, source, COPY)).await;

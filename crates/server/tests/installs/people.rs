@@ -80,7 +80,7 @@ async fn plan_explains_a_deny_before_a_manual_upgrade() {
     assert_eq!(plan.asked, None);
     let [warning] = plan.warnings.as_slice() else { panic!("{:?}", plan.warnings) };
     assert!(warning.contains("1.0.1 is not installed now: upgrades are denied until Saturday 2026-11-21"), "{warning}");
-    assert!(warning.contains("`--now`"), "{warning}");
+    assert!(warning.contains("`\"now\": true`"), "{warning}");
     let forced = stage.client.upgrade_plan(APP, &now()).await.unwrap();
     assert_eq!((forced.asked, forced.warnings), (Some(semver("1.0.1")), Vec::new()));
 }
