@@ -54,7 +54,8 @@ impl From<BlobError> for ApiError {
                     Code::NoDiskSpace,
                     format!("the server's disk has too little room for this: {} MiB are free", free >> 20),
                 )
-                .hint("free some space on the server, and send it again"),
+                .failing(Failing::BlobStore)
+                .correct("free some space on the server, and send it again"),
             );
         }
         if !error.is_senders() {

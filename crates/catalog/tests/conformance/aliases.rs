@@ -4,7 +4,6 @@ use milepost_model::{AliasName, Code, UnitKind, UnitName};
 
 use crate::common::*;
 use crate::facts::RefusalFacts;
-use crate::facts::RefusalFacts;
 
 fn names() -> (UnitName, AliasName) {
     ("hello".parse().unwrap(), "stable".parse().unwrap())

@@ -3,7 +3,6 @@ use milepost_model::{Code, Digest, PlanName, UnitKind};
 
 use crate::common::*;
 use crate::facts::RefusalFacts;
-use crate::facts::RefusalFacts;
 
 const MINUTE: i64 = 60_000;
 const GRACE: i64 = 60 * MINUTE;

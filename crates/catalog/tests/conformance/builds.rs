@@ -11,7 +11,6 @@ use serde_json::json;
 
 use crate::common::*;
 use crate::facts::RefusalFacts;
-use crate::facts::RefusalFacts;
 
 const DAY: i64 = 24 * 3_600_000;
 const GRACE: i64 = 1000;

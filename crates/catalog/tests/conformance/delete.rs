@@ -5,7 +5,6 @@ use milepost_model::{Code, UnitKind, Warning};
 
 use crate::common::*;
 use crate::facts::RefusalFacts;
-use crate::facts::RefusalFacts;
 
 const FUNCTION: UnitKind = UnitKind::Function;
 const PACKAGE: UnitKind = UnitKind::Package;

@@ -5,7 +5,6 @@ use milepost_model::{Code, Digest, GroupName, Role, UnitKind, Warning};
 
 use crate::common::*;
 use crate::facts::RefusalFacts;
-use crate::facts::RefusalFacts;
 
 fn name(text: &str) -> GroupName {
     text.parse().unwrap()

@@ -6,7 +6,6 @@ use milepost_model::{Code, UnitKind};
 
 use crate::common::*;
 use crate::facts::RefusalFacts;
-use crate::facts::RefusalFacts;
 
 const FUNCTION: UnitKind = UnitKind::Function;
 

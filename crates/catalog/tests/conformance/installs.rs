@@ -8,7 +8,6 @@ use serde_json::json;
 use crate::common::installed::*;
 use crate::common::*;
 use crate::facts::RefusalFacts;
-use crate::facts::RefusalFacts;
 
 pub(crate) fn semver(text: &str) -> SemVer {
     text.parse().unwrap()
