@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use milepost_model::{AppName, Code, Digest, Next, Refusal, Timestamp};
+use milepost_model::{AppName, Code, Digest, Next, Refusal};
 
 use crate::Catalog;
 use crate::error::Result;
@@ -214,10 +214,6 @@ impl Catalog {
     pub async fn agree(&self, name: &str, value: &str) -> Result<String> {
         let (name, value) = (name.to_owned(), value.to_owned());
         self.db.write(move |tx| Box::pin(async move { server_facts::agree(tx, &name, &value).await })).await
-    }
-
-    pub fn now(&self) -> Timestamp {
-        self.clock.now()
     }
 }
 

@@ -55,12 +55,13 @@ impl Catalog {
     {
         let _turn = self.db.turn(app.as_str()).await;
         let app = app.clone();
-        let act = Act { actor: actor.to_owned(), at: self.clock.now() };
+        let actor = actor.to_owned();
         let (ids, domain) = (Arc::clone(&self.ids), Arc::clone(&self.domain));
         self.db
             .run(
                 move |tx| {
                     Box::pin(async move {
+                        let act = Act { actor, at: tx.now() };
                         let app = apps::lock(&mut *tx, &app).await?;
                         let mut work = Work { domain, ..Work::new(tx, app, act, ids) };
                         let value = body(&mut work).await?;

@@ -107,7 +107,7 @@ async fn apply(tx: &mut Tx, migration: &Migration) -> Result<()> {
     if !sqlite {
         // Servers that start at the same time take turns. The second waits without a timeout and
         // finds the migration done.
-        tx.batch("SET LOCAL lock_timeout = 0").await?;
+        tx.batch(super::postgres::UNLIMITED).await?;
         tx.query("SELECT CAST(pg_advisory_xact_lock($1) AS TEXT)", &[Val::Int(LOCK)]).await?;
     }
     // Checked first, because PostgreSQL logs a notice for every `IF NOT EXISTS` that finds

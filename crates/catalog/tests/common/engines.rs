@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use milepost_catalog::Catalog;
 use milepost_model::{ManualClock, SeededIds};
+use milepost_testkit::pgbouncer::{PgBouncer, PoolMode};
 use milepost_testkit::postgres::{TestDatabase, database};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
@@ -10,7 +11,7 @@ use tokio::sync::OnceCell;
 pub enum Engine {
     Sqlite(TempDir),
     /// With a separate connection that bypasses the catalog, opened on first use.
-    Postgres(TestDatabase, Box<OnceCell<tokio_postgres::Client>>),
+    Postgres(TestDatabase, Box<OnceCell<tokio_postgres::Client>>, Option<PgBouncer>),
 }
 
 impl Engine {
@@ -19,7 +20,11 @@ impl Engine {
     }
 
     pub fn postgres() -> Self {
-        Self::Postgres(database(), Box::default())
+        let database = database();
+        // `MILEPOST_TEST_PGBOUNCER=1` runs all cases through a pooler that shares sessions.
+        let pooled = std::env::var_os("MILEPOST_TEST_PGBOUNCER").is_some();
+        let pooler = pooled.then(|| PgBouncer::start(&database.url, PoolMode::Transaction));
+        Self::Postgres(database, Box::default(), pooler)
     }
 
     /// Runs statements directly on the database.
@@ -32,7 +37,7 @@ impl Engine {
 
     /// For a PostgreSQL database only.
     async fn client(&self) -> &tokio_postgres::Client {
-        let Self::Postgres(database, client) = self else { panic!("SQLite has no client") };
+        let Self::Postgres(database, client, _) = self else { panic!("SQLite has no client") };
         let client = client.get_or_init(async || {
             let (client, connection) = tokio_postgres::connect(&database.url, tokio_postgres::NoTls).await.unwrap();
             tokio::spawn(connection);
@@ -44,7 +49,8 @@ impl Engine {
     fn url(&self) -> String {
         match self {
             Self::Sqlite(folder) => folder.path().join("catalog.db").display().to_string(),
-            Self::Postgres(database, _) => database.url.clone(),
+            Self::Postgres(database, _, None) => database.url.clone(),
+            Self::Postgres(database, _, Some(pooler)) => pooler.url(&database.url),
         }
     }
 
