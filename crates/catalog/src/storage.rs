@@ -35,7 +35,7 @@ impl Catalog {
     /// Returns which of these blobs the server does not have. Present ones are kept for the grace
     /// time, so that the change that follows finds them.
     pub async fn blobs_missing(&self, digests: Vec<Digest>) -> Result<Vec<Digest>> {
-        let now = self.clock.now();
+        let now = self.now();
         let not_since = milepost_model::clock::from_millis(now.as_millisecond() - TOUCH_EVERY_MS);
         let asked = digests.clone();
         let known = self.db.read(move |tx| Box::pin(async move { blobs::ids(tx, &asked).await })).await?;
@@ -63,7 +63,7 @@ impl Catalog {
     /// registered.
     pub async fn pack_register(&self, app: &AppName, pack: String, size: u64, new: Vec<NewBlob>) -> Result<()> {
         let app = app.clone();
-        let now = self.clock.now();
+        let now = self.now();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
@@ -141,7 +141,7 @@ impl Catalog {
     /// builds that were not used for long, content that no version holds, and blobs that nothing
     /// refers to and that were not touched within the grace time.
     pub async fn sweep(&self, grace_ms: i64) -> Result<SweepReport> {
-        let now = self.clock.now();
+        let now = self.now();
         let cutoff = milepost_model::clock::from_millis(now.as_millisecond() - grace_ms);
         let forget = milepost_model::clock::from_millis(now.as_millisecond() - IDEMPOTENCY_MS);
         self.db.write(move |tx| Box::pin(async move { idempotency::forget_before(tx, forget).await })).await?;

@@ -30,7 +30,7 @@ impl From<CatalogError> for ApiError {
             CatalogError::Refused(refusal) => Self(*refusal),
             // Only the OpenStack interface makes such requests, and it phrases this itself.
             CatalogError::Held(held) => Self(Refusal::new(Code::InUse, format!("{held}."))),
-            error @ CatalogError::Database { .. } => {
+            error @ (CatalogError::Database { .. } | CatalogError::Busy) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the database failed");
                 Self(
                     Refusal::new(Code::Unavailable, "The database does not answer as it should.")

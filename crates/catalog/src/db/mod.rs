@@ -253,6 +253,26 @@ impl Tx {
         Ok(())
     }
 
+    /// Like [`Self::queue_for`], but waits for at most a quarter of a second, and then fails with
+    /// [`CatalogError::Busy`]: the holder may be a server that was lost.
+    pub async fn queue_briefly(&mut self, what: &str) -> Result<()> {
+        if self.engine() == Engine::Postgres {
+            self.batch("SET LOCAL lock_timeout = '250ms'").await?;
+        }
+        self.queue_for(what)
+            .await
+            .map_err(|error| if postgres::is_lock_timeout(&error) { CatalogError::Busy } else { error })
+    }
+
+    /// Frees this transaction's locks within three seconds if this server is lost now, for locks
+    /// that all servers wait for.
+    pub async fn hurry(&mut self) -> Result<()> {
+        if self.engine() == Engine::Postgres {
+            self.batch("SET LOCAL idle_in_transaction_session_timeout = '3s'").await?;
+        }
+        Ok(())
+    }
+
     /// Notifies other servers, on commit, that something in an app changed.
     pub async fn tell(&mut self, app: &str) -> Result<()> {
         self.notify(Topic::Apps, app).await

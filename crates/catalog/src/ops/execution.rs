@@ -63,11 +63,12 @@ impl Catalog {
     /// Decides on the version and writes the execution: queued, or if it is synchronous, running on
     /// `node`, which then has to end it.
     pub async fn execution_accept(&self, app: &AppName, accept: Accept) -> Result<Claimed> {
-        let (app, now, ids) = (app.clone(), self.clock.now(), Arc::clone(&self.ids));
+        let (app, ids) = (app.clone(), Arc::clone(&self.ids));
         let queues = Arc::clone(&self.queues);
         self.db
             .write(move |tx| {
                 Box::pin(async move {
+                    let now = tx.now();
                     let Accept { new, headers, cause, started_by, node } = accept;
                     let decided = decide(tx, &app, &new).await?;
                     if new.sync {
@@ -111,7 +112,7 @@ impl Catalog {
         if !finish.status.is_ended() {
             return Err(CatalogError::inconsistent(format!("execution {id} cannot end as {}", finish.status)));
         }
-        let (node, now) = (node.to_owned(), self.clock.now());
+        let node = node.to_owned();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
@@ -123,7 +124,7 @@ impl Catalog {
                         result: finish.result.as_ref().map(RawJson::to_string),
                         failure: finish.failure.as_ref(),
                         duration_ms: finish.duration_ms,
-                        at: now,
+                        at: tx.now(),
                     };
                     let counted = executions::finish(tx, end).await?;
                     if counted && !finish.log.is_empty() {
@@ -138,7 +139,7 @@ impl Catalog {
     /// Ends a queued execution at once, or asks a running one to end, which its node then sees
     /// ([`Catalog::executions_cancelling`]). Rejected if it has ended.
     pub async fn execution_cancel(&self, app: &AppName, id: String) -> Result<Execution> {
-        let (app, now) = (app.clone(), self.clock.now());
+        let app = app.clone();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
@@ -146,6 +147,7 @@ impl Catalog {
                     match executions::lock(tx, app.id, &id).await? {
                         None => return Err(unknown(&app, &id).into()),
                         Some(ExecutionStatus::Queued) => {
+                            let now = tx.now();
                             executions::end(tx, &id, ExecutionStatus::Cancelled, None, now).await?;
                         }
                         Some(ExecutionStatus::Running) => executions::ask_to_cancel(tx, &id).await?,

@@ -42,15 +42,20 @@ impl Catalog {
     }
 
     /// Gives back the executions of nodes that still have the given last beat: a node that beats
-    /// again is alive. The caller decides which nodes are dead by watching them, because the clocks
-    /// of two machines may differ.
+    /// again is alive. [`Catalog::nodes_dead`] finds them.
     pub async fn give_back_dead(&self, dead: Vec<Node>, max_attempts: i64) -> Result<GivenBack> {
         let mut found = GivenBack::default();
         for node in dead {
             found += self.give_back(Some(node), max_attempts).await?;
         }
-        let forgotten = from_millis(self.clock.now().as_millisecond() - DAY_MS);
-        self.db.write(move |tx| Box::pin(async move { nodes::forget_before(tx, forgotten).await })).await?;
+        self.db
+            .write(|tx| {
+                Box::pin(async move {
+                    let forgotten = from_millis(tx.now().as_millisecond() - DAY_MS);
+                    nodes::forget_before(tx, forgotten).await
+                })
+            })
+            .await?;
         Ok(found)
     }
 
@@ -68,13 +73,14 @@ impl Catalog {
         attempt: i64,
         max_attempts: i64,
     ) -> Result<GivenBack> {
-        let (node, now) = (node.to_owned(), self.clock.now());
+        let node = node.to_owned();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
                     let Some(lost) = executions::lost_attempt(tx, &id, &node, attempt).await? else {
                         return Ok(GivenBack::default());
                     };
+                    let now = tx.now();
                     let again = settle(tx, &lost, now, max_attempts).await?;
                     Ok(GivenBack { requeued: u64::from(again), ended: u64::from(!again) })
                 })
@@ -85,11 +91,12 @@ impl Catalog {
     /// Gives back an attempt because the server stops. It is recorded but does not count as a
     /// death. Returns false if it is no longer the current one.
     pub async fn execution_stop(&self, id: String, node: &str, attempt: i64) -> Result<bool> {
-        let (node, now) = (node.to_owned(), self.clock.now());
+        let node = node.to_owned();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
                     let Some(lost) = executions::lost_attempt(tx, &id, &node, attempt).await? else { return Ok(false) };
+                    let now = tx.now();
                     record(tx, &lost, AttemptEnd::Stopped, now).await?;
                     if !end_without_retry(tx, &lost, now).await? {
                         executions::requeue(tx, &id).await?;
@@ -111,11 +118,12 @@ impl Catalog {
     /// been claimed, and not to be claimed again for `by_ms`. Returns false if it is no longer the
     /// current one.
     pub async fn execution_postpone(&self, id: String, node: &str, attempt: i64, by_ms: i64) -> Result<bool> {
-        let (node, now) = (node.to_owned(), self.clock.now());
+        let node = node.to_owned();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
                     let Some(lost) = executions::lost_attempt(tx, &id, &node, attempt).await? else { return Ok(false) };
+                    let now = tx.now();
                     if !end_without_retry(tx, &lost, now).await? {
                         executions::unclaim(tx, &id, from_millis(now.as_millisecond() + by_ms)).await?;
                     }
@@ -126,7 +134,6 @@ impl Catalog {
     }
 
     async fn give_back(&self, dead: Option<Node>, max_attempts: i64) -> Result<GivenBack> {
-        let now = self.clock.now();
         let mut total = GivenBack::default();
         loop {
             let dead = dead.clone();
@@ -134,7 +141,7 @@ impl Catalog {
                 .db
                 .write(move |tx| {
                     Box::pin(async move {
-                        let mut batch = GivenBack::default();
+                        let (mut batch, now) = (GivenBack::default(), tx.now());
                         for lost in executions::lost(tx, dead.as_ref(), BATCH).await? {
                             if settle(tx, &lost, now, max_attempts).await? {
                                 batch.requeued += 1;
@@ -156,7 +163,7 @@ impl Catalog {
     /// Deletes ended executions beyond the age or number that their apps' plans keep. Part of
     /// [`Catalog::sweep`]. Ended jobs are deleted at the same age.
     pub(crate) async fn sweep_executions(&self) -> Result<u64> {
-        let now = self.clock.now();
+        let now = self.now();
         let apps = self.db.read(|tx| Box::pin(async move { apps::with_ended(tx).await })).await?;
         let mut swept = 0;
         for (app_id, plan, deleted) in apps {

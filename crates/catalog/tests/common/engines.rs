@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use milepost_catalog::Catalog;
-use milepost_model::{ManualClock, SeededIds};
+use milepost_model::{Clock, ManualClock, OsIds, SeededIds};
 use milepost_testkit::pgbouncer::{PgBouncer, PoolMode};
 use milepost_testkit::postgres::{TestDatabase, database};
 use tempfile::TempDir;
@@ -61,6 +61,10 @@ impl Engine {
     /// With a different id source, as on another server.
     pub async fn open_with(&self, clock: Arc<ManualClock>, seed: u64) -> Catalog {
         Catalog::open(&self.url(), clock, Arc::new(SeededIds::new(seed))).await.unwrap()
+    }
+
+    pub async fn open_clock(&self, clock: Arc<dyn Clock>) -> Catalog {
+        Catalog::open(&self.url(), clock, Arc::new(OsIds)).await.unwrap()
     }
 
     pub async fn number(&self, sql: &str) -> i64 {

@@ -6,6 +6,7 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 
 use crate::auth::Caller;
+use crate::cluster::clock;
 use crate::error::ApiResult;
 use crate::state::Shared;
 
@@ -17,15 +18,18 @@ pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Readiness: the database and the blob store respond.
+/// Readiness: the database and the blob store respond. Further lines say what is wrong with a node
+/// that is ready nevertheless.
 pub(crate) async fn readyz(state: Shared) -> impl IntoResponse {
     if !answers("the database", state.catalog.ping()).await {
-        return (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n");
+        return (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n".to_owned());
     }
     if !answers("the blob store", state.blobs.check()).await {
-        return (StatusCode::SERVICE_UNAVAILABLE, "the blob store does not answer\n");
+        return (StatusCode::SERVICE_UNAVAILABLE, "the blob store does not answer\n".to_owned());
     }
-    (StatusCode::OK, "ready\n")
+    let remarks = clock::remark(&state.catalog).into_iter();
+    let remarks: String = remarks.map(|remark| format!("{remark}\n")).collect();
+    (StatusCode::OK, format!("ready\n{remarks}"))
 }
 
 async fn answers<E: std::error::Error + 'static>(what: &str, asked: impl Future<Output = Result<(), E>>) -> bool {

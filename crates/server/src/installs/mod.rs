@@ -41,7 +41,7 @@ pub use watcher::InstallsDue;
 pub(crate) use watcher::repeat;
 
 /// Who holds an install may work on it for so long before somebody else may; the lease is renewed while it works.
-pub(crate) const LEASE_MS: i64 = 120_000;
+pub(crate) const LEASE_MS: i64 = 25_000;
 /// Upgrades that nobody asked for are this one's.
 pub(crate) const WATCHER: &str = "watcher";
 

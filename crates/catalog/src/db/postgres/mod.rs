@@ -17,6 +17,7 @@ use deadpool::managed::{Object, Pool, PoolError, TimeoutType};
 use milepost_model::clock::from_millis;
 use milepost_model::{Clock, Timestamp};
 use tokio::sync::OnceCell;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
@@ -253,6 +254,13 @@ fn is_broken(error: &CatalogError) -> bool {
     let Some(error) = source.downcast_ref::<tokio_postgres::Error>() else { return false };
     let ended = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT];
     error.is_closed() || error.code().is_some_and(|code| ended.contains(code))
+}
+
+/// Whether a statement failed because it waited for a lock for too long.
+pub(super) fn is_lock_timeout(error: &CatalogError) -> bool {
+    let CatalogError::Database { source, .. } = error else { return false };
+    let error = source.downcast_ref::<tokio_postgres::Error>();
+    error.and_then(tokio_postgres::Error::code) == Some(&SqlState::LOCK_NOT_AVAILABLE)
 }
 
 fn read(row: &tokio_postgres::Row) -> Result<Row> {

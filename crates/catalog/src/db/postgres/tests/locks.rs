@@ -5,6 +5,34 @@ use tokio::sync::oneshot;
 
 use super::*;
 
+#[tokio::test]
+async fn a_node_lost_while_it_claims_delays_others_for_a_moment_only() {
+    let direct = milepost_testkit::postgres::database();
+    let (node, lost) = (database(&direct.url).await, Arc::new(open(&direct.url).expect("a URL")));
+    let (held, is_held) = oneshot::channel();
+    let claiming = tokio::spawn(async move {
+        let waiting = lost.transaction(
+            |tx| {
+                Box::pin(async move {
+                    tx.queue_briefly("milepost claim 1").await?;
+                    let _ = held.send(());
+                    std::future::pending::<Result<()>>().await
+                })
+            },
+            Ending::Commit,
+        );
+        waiting.await
+    });
+    is_held.await.expect("it claims");
+    let claim = |what: &'static str| node.write(move |tx| Box::pin(async move { tx.queue_briefly(what).await }));
+    let began = Instant::now();
+    assert!(matches!(claim("milepost claim 1").await, Err(CatalogError::Busy)));
+    claim("milepost claim 2").await.expect("another app is free");
+    assert!(began.elapsed() < Duration::from_secs(5), "it took {:?}", began.elapsed());
+    claiming.abort();
+    milepost_testkit::eventually(Duration::from_secs(30), async || claim("milepost claim 1").await.is_ok()).await;
+}
+
 /// Runs a transaction that locks the table and then waits without a statement, as a node does that
 /// was stopped there.
 async fn hold(postgres: Arc<Postgres>, held: oneshot::Sender<()>) -> Result<()> {
