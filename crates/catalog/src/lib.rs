@@ -60,7 +60,7 @@ pub use ops::qinling::delete::V1Thing;
 pub use ops::qinling::held::{V1Held, V1Holder, V1Kept};
 pub use ops::rekey::RekeyedSecret;
 pub use ops::webhook::{CalledWebhook, SecretChange};
-pub use read::{App, AtMoment, DeploymentUnits, Known, Page, PageOf};
+pub use read::{App, AtMoment, Continuity, DeploymentUnits, Known, Page, PageOf, Position};
 pub use read::{Serving, ServingAlias, ServingFunction, ServingFunctions, ServingRelease, ServingVersion};
 pub use storage::SweepReport;
 pub use tables::blobs::{BlobRow, NewBlob};

@@ -31,6 +31,9 @@ pub struct SweepReport {
     pub packs: Vec<String>,
 }
 
+/// Name of the server fact that a restore replaces. The migration makes it.
+const INCARNATION: &str = "incarnation";
+
 impl Catalog {
     /// Returns which of these blobs the server does not have. Present ones are kept for the grace
     /// time, so that the change that follows finds them.
@@ -207,6 +210,12 @@ impl Catalog {
     /// orphaned by a crash.
     pub async fn known_packs(&self) -> Result<BTreeSet<String>> {
         self.db.read(|tx| Box::pin(async move { Ok(blobs::pack_names(tx).await?.into_iter().collect()) })).await
+    }
+
+    /// Identifies the database. Another value means that it is another one than before, or that it
+    /// went back in time: what was read or claimed must be proved again.
+    pub async fn incarnation(&self) -> Result<String> {
+        self.db.read(|tx| Box::pin(async move { server_facts::incarnation(tx, INCARNATION).await })).await
     }
 
     /// Stores a value that all servers over this database must agree on, unless there is one, and

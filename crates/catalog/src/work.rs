@@ -86,7 +86,7 @@ impl<'t> Work<'t> {
     pub(crate) async fn finish(&mut self) -> Result<()> {
         // A caller with a reason to record has already done so.
         releasing::tell_live_mode(self, "").await?;
-        events::insert(self.tx, self.app.id, &self.act, &self.events).await?;
+        events::insert(self.tx, &mut self.app, &self.act, &self.events).await?;
         apps::save(self.tx, &self.app).await?;
         self.tx.tell(self.app.name.as_str()).await
     }

@@ -177,6 +177,18 @@ fn choose<'a, F>(app: &'a AppView<F>, release: Option<&str>) -> Result<&'a Arc<R
         let detail = format!("The app `{}` has {what} release.", app.app);
         Problem::new(StatusCode::NOT_FOUND, "no_release", detail).hint("`milepost release list` shows what there is")
     };
+    let unready = |name: &str| {
+        let known = app.unready.iter().any(|unready| unready == name);
+        known.then(|| {
+            let detail = format!("The files of the release `{name}` of the app `{}` are not loaded yet.", app.app);
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
+                .hint("try again in a moment")
+                .header(header::RETRY_AFTER, HeaderValue::from_static("1"))
+        })
+    };
+    if let Some(problem) = unready(release.unwrap_or("live")) {
+        return Err(problem);
+    }
     match release {
         None | Some("live") => app.live.as_ref().ok_or_else(|| none("no live")),
         Some("latest") => app.latest.as_ref().ok_or_else(|| none("no active")),

@@ -90,6 +90,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0014_watch.sql"),
         postgres: include_str!("../../migrations/postgres/0014_watch.sql"),
     },
+    Migration {
+        number: 15,
+        name: "one history",
+        sqlite: include_str!("../../migrations/sqlite/0015_one_history.sql"),
+        postgres: include_str!("../../migrations/postgres/0015_one_history.sql"),
+    },
 ];
 
 /// Key of the advisory lock. Arbitrary, but unlikely to be used by another program.

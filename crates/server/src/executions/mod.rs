@@ -38,6 +38,8 @@ use crate::state::State;
 
 /// Polling interval, in case a notification is lost.
 const LOOK: Duration = Duration::from_secs(5);
+/// Further than clocks are apart.
+const FAR_MS: i64 = 365 * 24 * 3600 * 1000;
 
 /// State shared by all executions of this server.
 pub(crate) struct Executions {
@@ -104,6 +106,24 @@ impl Executions {
             }
         }
         found
+    }
+
+    /// Cancels attempts that the database does not have as this node's, after it may have lost some
+    /// of what was written. Their results would not count.
+    pub(crate) async fn prove(&self, state: &State) {
+        let here: Vec<_> = self.lock().keys().cloned().collect();
+        // Also those that have only just begun.
+        let held = match state.catalog.executions_held(&self.node, -FAR_MS).await {
+            Ok(held) => held,
+            // Ending them finds out.
+            Err(_) => return,
+        };
+        for attempt in here.iter().filter(|attempt| !held.contains(attempt)) {
+            if let Some(token) = self.lock().get(attempt) {
+                tracing::warn!(execution = attempt.0, "an execution of this node is not in the database any more");
+                token.cancel();
+            }
+        }
     }
 
     /// Waits until all running attempts have ended, then gives back those that exceed the timeout.
