@@ -1,5 +1,7 @@
 //! Gives back executions whose node died, and removes those that ended long ago.
 
+use std::time::Duration;
+
 use milepost_model::clock::from_millis;
 use milepost_model::execution::{Attempt, AttemptEnd, ExecutionStatus};
 use milepost_model::{RawJson, Timestamp};
@@ -18,6 +20,11 @@ const BATCH: i64 = 500;
 /// be what crashes its servers before that is recorded.
 const MOST_DEATHS: i64 = 10;
 const DAY_MS: i64 = 24 * 3600 * 1000;
+/// How long nodes try to start an execution.
+const UNSTARTED_MS: i64 = 3600 * 1000;
+/// Bounds of the time between two tries.
+const SHORTEST_MS: i64 = 1000;
+const LONGEST_MS: i64 = 60_000;
 
 /// The result of giving executions back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -128,6 +135,41 @@ impl Catalog {
                         executions::unclaim(tx, &id, from_millis(now.as_millisecond() + by_ms)).await?;
                     }
                     Ok(true)
+                })
+            })
+            .await
+    }
+
+    /// Gives back an attempt that its node could not start: as if it had not been claimed, and not
+    /// to be claimed again for the returned time, which grows with the time since the first claim.
+    /// After an hour it ends with the reason. Returns `None` if it ended, or if the attempt is no
+    /// longer the current one.
+    pub async fn execution_unstarted(
+        &self,
+        id: String,
+        node: &str,
+        attempt: i64,
+        why: &str,
+    ) -> Result<Option<Duration>> {
+        let (node, why) = (node.to_owned(), format!("No server could start it within an hour. {why}"));
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(lost) = executions::lost_attempt(tx, &id, &node, attempt).await? else { return Ok(None) };
+                    let now = tx.now();
+                    if end_without_retry(tx, &lost, now).await? {
+                        return Ok(None);
+                    }
+                    let since = executions::started_at(tx, &id).await?.unwrap_or(now);
+                    let tried_ms = now.as_millisecond() - since.as_millisecond();
+                    if tried_ms >= UNSTARTED_MS {
+                        let why = RawJson::from(&*why);
+                        executions::end(tx, &id, ExecutionStatus::Error, Some(&why), now).await?;
+                        return Ok(None);
+                    }
+                    let delay_ms = (tried_ms / 4).clamp(SHORTEST_MS, LONGEST_MS);
+                    executions::unclaim_unstarted(tx, &id, from_millis(now.as_millisecond() + delay_ms)).await?;
+                    Ok(Some(Duration::from_millis(delay_ms.unsigned_abs())))
                 })
             })
             .await

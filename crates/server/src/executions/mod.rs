@@ -2,11 +2,13 @@
 //! heartbeats.
 //!
 //! `accept` records an execution, `worker` claims from the queue, and `attempt` runs one attempt
-//! with the help of `binding`, `began` and `outcome`. `webhook` handles webhook calls, which
-//! `calls` rate-limits. `scheduler` fires jobs and timers. `beat` recovers the executions of dead
-//! nodes, which `watch` detects, and `orphans` recovers those that this node holds but does not
-//! run. `docs/decisions/008-executions.md` lists what must hold.
+//! with the help of `binding`, `began` and `outcome`; `able` notes whether this node can start any.
+//! `webhook` handles webhook calls, which `calls` rate-limits. `scheduler` fires jobs and timers.
+//! `cluster::beat` recovers the executions of dead nodes, and `orphans` those that this node holds
+//! but does not run. `docs/decisions/008-executions.md` and `017-leases-and-time.md` list what must
+//! hold.
 
+pub(crate) mod able;
 mod accept;
 mod attempt;
 mod began;
@@ -58,6 +60,7 @@ pub(crate) struct Executions {
     running: Mutex<HashMap<(String, i64), CancellationToken>>,
     tasks: TaskTracker,
     calls: calls::Calls,
+    pub(crate) able: able::Able,
     /// Cancelled when the drain times out: running attempts are then given back.
     cut: CancellationToken,
 }
@@ -75,6 +78,7 @@ impl Executions {
             running: Mutex::default(),
             tasks: TaskTracker::new(),
             calls: calls::Calls::default(),
+            able: able::Able::default(),
             cut: CancellationToken::new(),
         }
     }

@@ -89,7 +89,7 @@ async fn look(
             }
         }
     }
-    let free = executions.places.available_permits();
+    let free = executions.able.places(executions.places.available_permits(), Instant::now());
     if free == 0 || stop.is_cancelled() {
         return Ok(());
     }

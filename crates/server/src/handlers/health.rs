@@ -36,7 +36,10 @@ pub(crate) async fn readyz(state: Shared) -> impl IntoResponse {
         Ok(Some(behind)) => return (StatusCode::SERVICE_UNAVAILABLE, behind),
         Err(_) => return (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n".to_owned()),
     }
-    let remarks = clock::remark(&state.catalog).into_iter().chain(state.plane.history.remarks());
+    let remarks = clock::remark(&state.catalog)
+        .into_iter()
+        .chain(state.executions.able.remark())
+        .chain(state.plane.history.remarks());
     let remarks: String = remarks.map(|remark| format!("{remark}\n")).collect();
     (StatusCode::OK, format!("ready\n{remarks}"))
 }

@@ -186,7 +186,7 @@ fn failure(error: &CallError) -> CallFailure {
 fn told(error: &CallError) -> String {
     match error {
         CallError::Threw(_) => "The function failed.".to_owned(),
-        CallError::NotReady { .. } | CallError::NotFetched { .. } => {
+        CallError::NotReady { .. } | CallError::NotFetched { .. } | CallError::NotStarted { .. } => {
             "No instance of the function became ready.".to_owned()
         }
         CallError::Malformed { .. } => "The function answered what is not a response.".to_owned(),

@@ -35,7 +35,7 @@ pub(crate) async fn executions_create(
     let accepted = executions::accept(&state, app.clone(), accept).await.map_err(|error| internal(&error))?;
     match accepted? {
         Accepted::Queued(execution) => Ok((StatusCode::ACCEPTED, Json(*execution))),
-        Accepted::Ran(id, Over::Ended | Over::Postponed) => {
+        Accepted::Ran(id, Over::Ended | Over::Postponed | Over::Unstarted) => {
             Ok((StatusCode::OK, Json(state.catalog.execution_get(&app, id).await?)))
         }
         Accepted::Ran(id, Over::LetGo) => {
