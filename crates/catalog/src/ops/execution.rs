@@ -11,6 +11,7 @@ use crate::db::Tx;
 use crate::error::{CatalogError, Result};
 use crate::queue;
 use crate::read;
+use crate::repeated::{self, RequestKey};
 use crate::tables::apps::{self, AppRow};
 use crate::tables::execution_retention;
 use crate::tables::execution_version::{self, Found};
@@ -34,6 +35,8 @@ pub struct Accept {
     pub started_by: String,
     /// The node that runs a synchronous execution.
     pub node: String,
+    /// A request with the key of an earlier one returns the execution of that one, with attempt 0.
+    pub key: Option<RequestKey>,
 }
 
 /// An execution that a node is to run.
@@ -69,8 +72,16 @@ impl Catalog {
             .write(move |tx| {
                 Box::pin(async move {
                     let now = tx.now();
-                    let Accept { new, headers, cause, started_by, node } = accept;
+                    let Accept { new, headers, cause, started_by, node, key } = accept;
                     let decided = decide(tx, &app, &new).await?;
+                    let id = uuids::v7(&*ids, now);
+                    if let Some(key) = &key
+                        && let Some(earlier) = repeated::execution(tx, decided.app_id, key, &id).await?
+                    {
+                        let row = apps::get(tx, &app).await?;
+                        let execution = read::execution_view(tx, &row, &earlier).await?;
+                        return Ok(Claimed { app, version_id: decided.version_id, attempt: 0, execution });
+                    }
                     if new.sync {
                         check_running(tx, &app, &decided).await?;
                     } else if queue::admit(tx, Some(&queues), decided.app_id, 1).await? == 0 {
@@ -81,7 +92,7 @@ impl Catalog {
                         counts::add(tx, counted).await?;
                     }
                     let row = NewRow {
-                        id: uuids::v7(&*ids, now),
+                        id,
                         app_id: decided.app_id,
                         unit_id: decided.unit_id,
                         version_id: Some(decided.version_id),
