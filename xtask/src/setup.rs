@@ -17,6 +17,7 @@ const QINLING: &[&str] = &["python-qinlingclient==5.1.1", "python-openstackclien
 pub fn run() -> Result<()> {
     debian(&[
         ("PostgreSQL server", postgres(), &["postgresql"]),
+        ("PgBouncer", pgbouncer(), &["pgbouncer"]),
         ("flock", on_path("flock"), &["util-linux"]),
         ("Python 3 with venv", python(), &["python3", "python3-venv"]),
         ("pip", pip(), &["python3-pip"]),
@@ -91,6 +92,12 @@ fn postgres() -> Option<PathBuf> {
     folders.sort();
     let debian = folders.into_iter().rev().find(|bin| bin.join("initdb").is_file() && bin.join("postgres").is_file());
     debian.or_else(|| on_path("initdb").and_then(|_| on_path("postgres")))
+}
+
+/// Debian keeps it off the `PATH` of users.
+fn pgbouncer() -> Option<PathBuf> {
+    let debian = PathBuf::from("/usr/sbin/pgbouncer");
+    if debian.is_file() { Some(debian) } else { on_path("pgbouncer") }
 }
 
 /// Debian's Python lacks the modules that create virtual environments.

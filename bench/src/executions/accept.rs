@@ -26,6 +26,7 @@ pub async fn run(options: &Options) -> Result<()> {
                         cause,
                         started_by: "bench".to_owned(),
                         node,
+                        key: None,
                     };
                     engine.catalog.execution_accept(&app, accept).await?;
                     Ok(())

@@ -33,7 +33,7 @@ impl Catalog {
 
     /// Commits one row in one durable transaction.
     pub async fn bench_commit(&self) -> Result<()> {
-        let now = self.clock.now();
+        let now = self.now();
         let name = self.ids.short_id() + &self.ids.short_id();
         self.db.write(move |tx| Box::pin(async move { bench::insert_pack(tx, name, now).await })).await
     }

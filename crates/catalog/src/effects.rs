@@ -108,6 +108,8 @@ impl Effects {
             | EventKind::InstallUpgraded
             | EventKind::InstallForced
             | EventKind::InstallDetached
+            // The node that found the cut has read the app again.
+            | EventKind::HistoryCut
             | EventKind::AppPublished
             | EventKind::AppUnpublished => {}
         }

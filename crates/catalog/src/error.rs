@@ -31,6 +31,9 @@ pub enum CatalogError {
          restore the database from a backup, or start the version that wrote it"
     )]
     UnknownWord { column: &'static str, value: String },
+    /// Another server held a lock for longer than this work waits for it.
+    #[error("another server is at it")]
+    Busy,
     /// The database holds a value that the code never writes.
     #[error("the catalog is inconsistent: {0}")]
     Inconsistent(String),

@@ -27,6 +27,7 @@ mod pinned_move;
 mod queue;
 mod read;
 mod releasing;
+mod repeated;
 mod resolve;
 mod storage;
 mod tables;
@@ -37,7 +38,7 @@ mod work;
 
 use std::sync::Arc;
 
-use milepost_model::{Clock, IdSource};
+use milepost_model::{Clock, IdSource, Timestamp};
 
 pub use change::{ChangeInput, SealedSecret};
 pub use checking::Checking;
@@ -62,8 +63,9 @@ pub use ops::qinling::delete::V1Thing;
 pub use ops::qinling::held::{V1Held, V1Holder, V1Kept};
 pub use ops::rekey::RekeyedSecret;
 pub use ops::webhook::{CalledWebhook, SecretChange};
-pub use read::{App, AtMoment, DeploymentUnits, Known, Page, PageOf};
+pub use read::{App, AtMoment, Continuity, DeploymentUnits, Known, Page, PageOf, Position};
 pub use read::{Serving, ServingAlias, ServingFunction, ServingFunctions, ServingRelease, ServingVersion};
+pub use repeated::RequestKey;
 pub use storage::SweepReport;
 pub use tables::blobs::{BlobRow, NewBlob};
 pub use tables::installs::CheckRecord;
@@ -86,7 +88,20 @@ impl Catalog {
     /// Opens the database at `url` (`postgres://…`, or the path of a SQLite file) and brings its
     /// schema up to date.
     pub async fn open(url: &str, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Result<Self, CatalogError> {
-        let catalog = Self { db: db::Db::open(url).await?, clock, ids, queues: Arc::default(), domain: "".into() };
+        Self::open_listening(url, None, clock, ids).await
+    }
+
+    /// Like [`Self::open`]. `listen` is the URL of a direct connection to PostgreSQL, for a `url`
+    /// that leads to a pooler whose clients share sessions. Without one, changes of other servers
+    /// are polled for.
+    pub async fn open_listening(
+        url: &str,
+        listen: Option<&str>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn IdSource>,
+    ) -> Result<Self, CatalogError> {
+        let db = db::Db::open(url, listen, Arc::clone(&clock)).await?;
+        let catalog = Self { db, clock, ids, queues: Arc::default(), domain: "".into() };
         catalog.adopt_timers().await?;
         Ok(catalog)
     }
@@ -106,6 +121,12 @@ impl Catalog {
         &self.clock
     }
 
+    /// The time of the database, as far as this machine's clock and the last measured difference
+    /// tell. What is due is decided by [`db::Tx::now`].
+    pub fn now(&self) -> Timestamp {
+        milepost_model::clock::from_millis(self.clock.now().as_millisecond().saturating_sub(self.db.ahead_ms()))
+    }
+
     pub fn ids(&self) -> &Arc<dyn IdSource> {
         &self.ids
     }
@@ -120,6 +141,12 @@ impl Catalog {
     /// closed.
     pub fn listen_executions(&self) -> tokio::sync::mpsc::Receiver<Heard> {
         self.db.listen_executions()
+    }
+
+    /// By how many milliseconds this machine's clock is ahead of the database's, as the last
+    /// transaction measured it. 0 on SQLite.
+    pub fn clock_ahead_ms(&self) -> i64 {
+        self.db.ahead_ms()
     }
 
     /// Checks that the database responds.

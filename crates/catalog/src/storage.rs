@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use milepost_model::{AppName, Code, Digest, Next, Refusal, Timestamp};
+use milepost_model::{AppName, Code, Digest, Next, Refusal};
 
 use crate::Catalog;
 use crate::error::Result;
@@ -31,11 +31,14 @@ pub struct SweepReport {
     pub packs: Vec<String>,
 }
 
+/// Name of the server fact that a restore replaces. The migration makes it.
+const INCARNATION: &str = "incarnation";
+
 impl Catalog {
     /// Returns which of these blobs the server does not have. Present ones are kept for the grace
     /// time, so that the change that follows finds them.
     pub async fn blobs_missing(&self, digests: Vec<Digest>) -> Result<Vec<Digest>> {
-        let now = self.clock.now();
+        let now = self.now();
         let not_since = milepost_model::clock::from_millis(now.as_millisecond() - TOUCH_EVERY_MS);
         let asked = digests.clone();
         let known = self.db.read(move |tx| Box::pin(async move { blobs::ids(tx, &asked).await })).await?;
@@ -63,7 +66,7 @@ impl Catalog {
     /// registered.
     pub async fn pack_register(&self, app: &AppName, pack: String, size: u64, new: Vec<NewBlob>) -> Result<()> {
         let app = app.clone();
-        let now = self.clock.now();
+        let now = self.now();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
@@ -141,7 +144,7 @@ impl Catalog {
     /// builds that were not used for long, content that no version holds, and blobs that nothing
     /// refers to and that were not touched within the grace time.
     pub async fn sweep(&self, grace_ms: i64) -> Result<SweepReport> {
-        let now = self.clock.now();
+        let now = self.now();
         let cutoff = milepost_model::clock::from_millis(now.as_millisecond() - grace_ms);
         let forget = milepost_model::clock::from_millis(now.as_millisecond() - IDEMPOTENCY_MS);
         self.db.write(move |tx| Box::pin(async move { idempotency::forget_before(tx, forget).await })).await?;
@@ -210,15 +213,17 @@ impl Catalog {
         self.db.read(|tx| Box::pin(async move { Ok(blobs::pack_names(tx).await?.into_iter().collect()) })).await
     }
 
+    /// Identifies the database. Another value means that it is another one than before, or that it
+    /// went back in time: what was read or claimed must be proved again.
+    pub async fn incarnation(&self) -> Result<String> {
+        self.db.read(|tx| Box::pin(async move { server_facts::incarnation(tx, INCARNATION).await })).await
+    }
+
     /// Stores a value that all servers over this database must agree on, unless there is one, and
     /// returns the stored value.
     pub async fn agree(&self, name: &str, value: &str) -> Result<String> {
         let (name, value) = (name.to_owned(), value.to_owned());
         self.db.write(move |tx| Box::pin(async move { server_facts::agree(tx, &name, &value).await })).await
-    }
-
-    pub fn now(&self) -> Timestamp {
-        self.clock.now()
     }
 }
 

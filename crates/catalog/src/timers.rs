@@ -107,10 +107,11 @@ impl crate::Catalog {
         if done {
             return Ok(());
         }
-        let (now, ids) = (self.clock.now(), std::sync::Arc::clone(&self.ids));
+        let ids = std::sync::Arc::clone(&self.ids);
         self.db
             .write(move |tx| {
                 Box::pin(async move {
+                    let now = tx.now();
                     for (app_id, live) in apps::lock_all(tx).await? {
                         reconcile(tx, &*ids, app_id, live, now).await?;
                     }

@@ -56,11 +56,12 @@ impl Catalog {
     {
         let _turn = self.db.turn(app.as_str()).await;
         let app = app.clone();
-        let act = Act { actor: actor.to_owned(), at: self.clock.now() };
+        let actor = actor.to_owned();
         let (ids, domain) = (Arc::clone(&self.ids), Arc::clone(&self.domain));
         let done = self.db.run(
             move |tx| {
                 Box::pin(async move {
+                    let act = Act { actor, at: tx.now() };
                     let app = apps::lock(&mut *tx, &app).await?;
                     let mut work = Work { domain, ..Work::new(tx, app, act, ids) };
                     let value = body(&mut work).await?;
@@ -86,7 +87,7 @@ impl<'t> Work<'t> {
     pub(crate) async fn finish(&mut self) -> Result<Effects> {
         // A caller with a reason to record has already done so.
         releasing::tell_live_mode(self, "").await?;
-        events::insert(self.tx, self.app.id, &self.act, &self.events).await?;
+        events::insert(self.tx, &mut self.app, &self.act, &self.events).await?;
         apps::save(self.tx, &self.app).await?;
         self.tx.tell(self.app.name.as_str()).await?;
         Ok(Effects::of(self.app.name.clone(), self.events.iter().map(|event| event.kind)))

@@ -7,10 +7,14 @@ mod aliases;
 mod checked;
 #[expect(dead_code, reason = "the conformance suite uses the rest")]
 mod common;
+#[path = "properties/copies.rs"]
+mod copies;
 #[path = "properties/declared.rs"]
 mod declared;
 #[path = "properties/invariants.rs"]
 mod invariants;
+#[path = "properties/one_history.rs"]
+mod one_history;
 #[path = "properties/operations.rs"]
 mod operations;
 #[path = "properties/published.rs"]
@@ -89,6 +93,12 @@ fn checked_releases(engine: fn() -> Engine, cases: u32) {
     run(name, engine, cases, &checked::sequences(), case);
 }
 
+fn one_history(engine: fn() -> Engine, cases: u32) {
+    run("one history", engine, cases, &one_history::sequences(), async |fixture, steps| {
+        Box::pin(one_history::a_node_serves_what_the_ledger_holds(fixture, steps)).await;
+    });
+}
+
 macro_rules! invariants {
     ($($invariant:ident),* $(,)?) => {
         mod sqlite {
@@ -111,6 +121,16 @@ macro_rules! invariants {
             fn invariant_12_functions_that_fail_to_load_are_never_latest_or_followed() {
                 super::checked_releases(super::Engine::sqlite, 48);
             }
+
+            #[test]
+            fn a_node_serves_what_the_ledger_holds() {
+                super::one_history(super::Engine::sqlite, 48);
+            }
+
+            #[tokio::test]
+            async fn a_cut_is_recorded_once() {
+                super::one_history::a_cut_is_recorded_once(&mut super::Fixture::new(super::Engine::sqlite()).await).await;
+            }
         }
         mod postgres {
             $(#[test]
@@ -131,6 +151,16 @@ macro_rules! invariants {
             #[test]
             fn invariant_12_functions_that_fail_to_load_are_never_latest_or_followed() {
                 super::checked_releases(super::Engine::postgres, 5);
+            }
+
+            #[test]
+            fn a_node_serves_what_the_ledger_holds() {
+                super::one_history(super::Engine::postgres, 5);
+            }
+
+            #[tokio::test]
+            async fn a_cut_is_recorded_once() {
+                super::one_history::a_cut_is_recorded_once(&mut super::Fixture::new(super::Engine::postgres()).await).await;
             }
         }
     };

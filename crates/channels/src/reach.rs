@@ -304,7 +304,7 @@ mod tests {
             format!("http://localhost:{}/", listener.local_addr().expect("bound").port()).parse().expect("a URL");
         let http = crate::Http::within(only(&[])).expect("a client");
         let error = http.get(&url, &reqwest::header::HeaderMap::new()).await.expect_err("not asked");
-        assert!(error.to_string().contains("--install-from") && !error.is_transient(), "{error}");
+        assert!(error.to_string().contains("not on the public internet") && !error.is_transient(), "{error}");
         let came = tokio::time::timeout(std::time::Duration::from_millis(50), listener.accept()).await;
         assert!(came.is_err(), "a connection arrived");
     }

@@ -91,6 +91,11 @@ pub struct ServeArgs {
     /// PostgreSQL database, `postgres://…` [default: an embedded SQLite file]
     #[arg(long, env = "MILEPOST_DATABASE", value_name = "URL", hide_env_values = true)]
     database: Option<String>,
+    /// The same database past a connection pooler, to hear of other servers' changes
+    ///
+    /// Without it, a server behind PgBouncer in transaction mode polls every 250 ms.
+    #[arg(long, env = "MILEPOST_DATABASE_LISTEN", value_name = "URL", hide_env_values = true)]
+    database_listen: Option<String>,
     /// Where to store the files of versions: a folder or `s3://bucket/prefix`
     #[arg(long, env = "MILEPOST_BLOBS", value_name = "URL", hide_env_values = true)]
     blobs: Option<String>,
@@ -131,6 +136,7 @@ struct File {
     install_from: Vec<String>,
     executions: Option<usize>,
     database: Option<String>,
+    database_listen: Option<String>,
     blobs: Option<String>,
     sweep_grace: Option<u64>,
 }
@@ -194,6 +200,7 @@ fn settings(global: &Global, args: ServeArgs) -> Result<Settings> {
     settings.install_from = if args.install_from.is_empty() { file.install_from } else { args.install_from };
     settings.registries = server_credentials(&settings.install_from);
     settings.database = args.database.or(file.database);
+    settings.database_listen = args.database_listen.or(file.database_listen);
     settings.blobs = args.blobs.or(file.blobs);
     if let Some(seconds) = args.sweep_grace.or(file.sweep_grace) {
         settings.sweep_grace = Duration::from_secs(seconds);

@@ -14,6 +14,19 @@ impl Clock for SteppingClock {
     fn now(&self) -> Timestamp {
         from_millis(self.0.fetch_add(1000, Ordering::SeqCst))
     }
+
+    fn is_simulated(&self) -> bool {
+        true
+    }
+}
+
+/// A real clock that is off by this many milliseconds.
+struct AheadClock(i64);
+
+impl Clock for AheadClock {
+    fn now(&self) -> Timestamp {
+        from_millis(SystemClock.now().as_millisecond() + self.0)
+    }
 }
 
 /// Whether the clock advances only when it is read.
@@ -24,7 +37,10 @@ pub fn stops_time() -> bool {
 pub fn clock() -> Arc<dyn Clock> {
     match std::env::var("MILEPOST_TEST_CLOCK").ok().and_then(|text| text.parse::<Timestamp>().ok()) {
         Some(start) => Arc::new(SteppingClock(AtomicI64::new(start.as_millisecond()))),
-        None => Arc::new(SystemClock),
+        None => match std::env::var("MILEPOST_TEST_CLOCK_AHEAD").ok().and_then(|seconds| seconds.parse::<i64>().ok()) {
+            Some(seconds) => Arc::new(AheadClock(seconds * 1000)),
+            None => Arc::new(SystemClock),
+        },
     }
 }
 

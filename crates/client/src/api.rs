@@ -411,6 +411,9 @@ pub struct SystemFacts {
     pub version: String,
     #[schema(value_type = String, format = DateTime)]
     pub now: Timestamp,
+    /// By how many milliseconds that is ahead of the database's clock.
+    #[serde(default)]
+    pub clock_ahead_ms: i64,
     /// Free bytes on the disk of the data folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_free: Option<u64>,

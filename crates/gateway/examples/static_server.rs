@@ -107,7 +107,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let release = Arc::new(ReleaseView::new("r1", vec![mount], Vec::new(), vec![route]));
     gateway.directory().publish(Arc::new(AppView {
         app: "files".into(),
-        event: 1,
+        order: 1,
+        unready: Box::default(),
         live: Some(release.clone()),
         latest: Some(release),
         releases: NameMap::default(),

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use milepost_model::Next;
 use milepost_model::refusal::View;
 
@@ -36,6 +36,13 @@ pub(crate) fn choose<F>(head: &RequestHead, app: &AppView<F>, named: Option<&str
         let detail = format!("The app `{}` has {what} release.", app.app);
         Problem::new(StatusCode::NOT_FOUND, "no_release", detail).operator(&app.app, releases())
     };
+    let name = named.unwrap_or("live");
+    if app.unready.iter().any(|unready| unready == name) {
+        let detail = format!("The files of the release `{name}` of the app `{}` are not loaded yet.", app.app);
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
+            .hint("try again in a moment")
+            .header(header::RETRY_AFTER, HeaderValue::from_static("1")));
+    }
     let release = match named {
         None | Some("live") => app.live.as_ref().ok_or_else(|| none("no live")),
         Some("latest") => app.latest.as_ref().ok_or_else(|| none("no active")),
@@ -89,7 +96,8 @@ mod tests {
     fn shop(live: Option<&str>) -> AppView<()> {
         AppView {
             app: "shop".into(),
-            event: 1,
+            order: 1,
+            unready: Box::default(),
             live: live.map(release),
             latest: Some(release("r3")),
             releases: ["r1", "r2", "r3"].into_iter().map(|id| (id, release(id))).collect(),

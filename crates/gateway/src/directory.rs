@@ -34,7 +34,7 @@ struct Entry<F> {
     view: Option<Arc<AppView<F>>>,
     /// The view's live release, to be fetched together with it.
     live: Option<Arc<ReleaseView<F>>>,
-    /// The newest event seen. An older view never replaces a newer one or a removal.
+    /// The order of the newest view seen. An older one never replaces it, nor a removal.
     newest: i64,
     counters: Arc<Counters>,
 }
@@ -88,29 +88,28 @@ impl<F> Directory<F> {
     /// Makes a view the current one, unless a newer one is already there. Returns whether it was
     /// accepted. After that the next request sees the view.
     pub fn publish(&self, view: Arc<AppView<F>>) -> bool {
-        let (app, event) = (view.app.clone(), view.event);
-        let taken = self.replace(&app, event, Some(view));
+        let (app, order) = (view.app.clone(), view.order);
+        let taken = self.replace(&app, order, Some(view));
         self.absent.remove(app.as_str());
         taken
     }
 
-    /// Removes an app that was deleted by `event`. Views from before that event are rejected from
-    /// then on.
-    pub fn remove(&self, app: &str, event: i64) -> bool {
-        self.replace(app, event, None)
+    /// Removes an app. Views of a lower order are rejected from then on.
+    pub fn remove(&self, app: &str, order: i64) -> bool {
+        self.replace(app, order, None)
     }
 
-    fn replace(&self, app: &str, event: i64, view: Option<Arc<AppView<F>>>) -> bool {
+    fn replace(&self, app: &str, order: i64, view: Option<Arc<AppView<F>>>) -> bool {
         let live = view.as_ref().and_then(|view| view.live.clone());
         let mut shard = self.shard(app).write().unwrap_or_else(PoisonError::into_inner);
         let old = match shard.get_mut(app) {
-            Some(entry) if event < entry.newest => return false,
+            Some(entry) if order < entry.newest => return false,
             Some(entry) => {
-                entry.newest = event;
+                entry.newest = order;
                 (std::mem::replace(&mut entry.live, live), std::mem::replace(&mut entry.view, view))
             }
             None => {
-                shard.insert(app.into(), Entry { view, live, newest: event, counters: Arc::default() });
+                shard.insert(app.into(), Entry { view, live, newest: order, counters: Arc::default() });
                 (None, None)
             }
         };
@@ -127,12 +126,6 @@ impl<F> Directory<F> {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Every app in memory with the event of its view, for comparison with the catalog.
-    pub fn events(&self) -> Vec<(SmolStr, i64)> {
-        let event = |app: &SmolStr, entry: &Entry<F>| Some((app.clone(), entry.view.as_ref()?.event));
-        self.each(event).flatten().collect()
     }
 
     /// Response counters of all apps, including removed ones.

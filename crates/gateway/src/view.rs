@@ -20,14 +20,16 @@ use crate::tree::FileTree;
 /// One app at one moment. A request reads it once.
 pub struct AppView<F> {
     pub app: SmolStr,
-    /// The app's newest event when this was read. A view never replaces a newer one.
-    pub event: i64,
+    /// Rises with each view of the app that this process makes. A view never replaces a newer one.
+    pub order: i64,
     pub live: Option<Arc<ReleaseView<F>>>,
     pub latest: Option<Arc<ReleaseView<F>>>,
     /// Active releases by id and by tag.
     pub releases: NameMap<Arc<ReleaseView<F>>>,
     /// When the other releases expired.
     pub expired: Arc<NameMap<Timestamp>>,
+    /// Names of releases that are not loaded yet; also `live` and `latest`.
+    pub unready: Box<[SmolStr]>,
 }
 
 /// One release, with every alias and pin resolved.

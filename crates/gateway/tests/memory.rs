@@ -77,7 +77,8 @@ fn app(at: usize, change: Change) -> Arc<AppView<()>> {
     }
     Arc::new(AppView {
         app: format!("app-{at}").into(),
-        event: 1,
+        order: 1,
+        unready: Box::default(),
         live: releases.last().cloned(),
         latest: releases.last().cloned(),
         releases: releases.iter().map(|release| (release.id.clone(), release.clone())).collect(),

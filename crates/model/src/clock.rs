@@ -8,6 +8,11 @@ pub use jiff::Timestamp;
 /// same time.
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
+
+    /// Whether this clock replaces real time, also that of a database. In tests.
+    fn is_simulated(&self) -> bool {
+        false
+    }
 }
 
 pub struct SystemClock;
@@ -35,6 +40,10 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         from_millis(self.0.load(Ordering::SeqCst))
+    }
+
+    fn is_simulated(&self) -> bool {
+        true
     }
 }
 

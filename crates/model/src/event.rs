@@ -72,6 +72,8 @@ pub enum EventKind {
     /// A version of the app was published or unpublished, as reported by its author.
     AppPublished,
     AppUnpublished,
+    /// Events that a node had read are not in the database any more, after a failover or a restore.
+    HistoryCut,
 }
 
 impl EventKind {
@@ -115,6 +117,7 @@ impl EventKind {
             Self::InstallDetached => "install.detached",
             Self::AppPublished => "app.published",
             Self::AppUnpublished => "app.unpublished",
+            Self::HistoryCut => "history.cut",
         }
     }
 }

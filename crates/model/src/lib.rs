@@ -13,6 +13,7 @@ pub mod backoff;
 pub mod base;
 pub mod build;
 pub mod canonical;
+pub mod chain;
 pub mod change;
 pub mod channel;
 pub mod check;

@@ -32,6 +32,9 @@ pub enum CallError {
     /// The server's fault rather than the function's.
     #[error("the function's code could not be fetched: {reason}")]
     NotFetched { reason: String },
+    /// The server's fault rather than the function's: another server may be able to run it.
+    #[error("the server could not start the function: {reason}")]
+    NotStarted { reason: String },
     #[error("the function's process ended before it answered ({how})")]
     Crashed { how: Ended },
     #[error("the function threw: {0}")]
@@ -48,7 +51,11 @@ impl CallError {
     /// The HTTP status, which also shows whose fault the failure is.
     pub fn status(&self) -> u16 {
         match self {
-            Self::Busy { .. } | Self::NotReady { .. } | Self::NotFetched { .. } | Self::Stopping => 503,
+            Self::Busy { .. }
+            | Self::NotReady { .. }
+            | Self::NotFetched { .. }
+            | Self::NotStarted { .. }
+            | Self::Stopping => 503,
             Self::TimedOut { .. } => 504,
             Self::Crashed { .. } | Self::Malformed { .. } => 502,
             Self::Threw(_) => 500,
@@ -67,7 +74,7 @@ impl CallError {
         match self {
             Self::Busy { .. } => "function_busy",
             Self::TimedOut { .. } => "function_timeout",
-            Self::NotReady { .. } | Self::NotFetched { .. } => "function_not_ready",
+            Self::NotReady { .. } | Self::NotFetched { .. } | Self::NotStarted { .. } => "function_not_ready",
             Self::Crashed { .. } => "function_crashed",
             Self::Threw(_) => "function_failed",
             Self::Malformed { .. } => "function_malformed_response",

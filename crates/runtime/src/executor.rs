@@ -179,14 +179,20 @@ pub struct StartError {
     pub died: bool,
     /// The code could not be fetched to this machine, so nothing is known about it.
     pub unfetched: bool,
+    /// This machine could not run it, whatever the code is: its disk, its memory or its interpreter.
+    pub machine: bool,
 }
 
 impl StartError {
     pub fn new(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), died: false, unfetched: false }
+        Self { reason: reason.into(), died: false, unfetched: false, machine: false }
     }
 
     pub fn unfetched(reason: impl Into<String>) -> Self {
         Self { unfetched: true, ..Self::new(reason) }
+    }
+
+    pub fn machine(reason: impl Into<String>) -> Self {
+        Self { machine: true, ..Self::new(reason) }
     }
 }

@@ -31,7 +31,7 @@ impl From<CatalogError> for ApiError {
             CatalogError::Refused(refusal) => Self(*refusal),
             // Only the OpenStack interface makes such requests, and it phrases this itself.
             CatalogError::Held(held) => Self(Refusal::new(Code::InUse, held.to_string())),
-            error @ CatalogError::Database { .. } => {
+            error @ (CatalogError::Database { .. } | CatalogError::Busy) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the database failed");
                 Self(
                     Refusal::new(Code::Unavailable, "the database failed or does not respond")

@@ -45,6 +45,8 @@ pub struct Settings {
     /// `postgres://…`, or the path of a SQLite file. Defaults to `catalog.db` in the data
     /// directory.
     pub database: Option<String>,
+    /// `postgres://…` that leads past a connection pooler, to be notified of other servers' changes.
+    pub database_listen: Option<String>,
     /// A directory or `s3://bucket/prefix`. Defaults to `blobs` in the data directory.
     pub blobs: Option<String>,
     /// The `AWS_…` variables that configure S3. Defaults to those of the process.
@@ -132,6 +134,7 @@ impl Settings {
             install_from: Vec::new(),
             registries: Vec::new(),
             database: None,
+            database_listen: None,
             blobs: None,
             aws: None,
             sweep_grace: Duration::from_secs(24 * 3600),

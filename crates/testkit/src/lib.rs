@@ -1,4 +1,4 @@
-//! External services for tests: a real PostgreSQL, an S3 server, an OCI registry, and a hermetic
+//! External services for tests: a real PostgreSQL, PgBouncer, an S3 server, an OCI registry, and a hermetic
 //! environment for the command line.
 //!
 //! This crate is a dev-dependency only and depends on no other crate of the workspace: it starts
@@ -17,6 +17,8 @@
 
 pub mod cli;
 mod eventually;
+pub mod partition;
+pub mod pgbouncer;
 pub mod postgres;
 pub mod registry;
 pub mod s3;

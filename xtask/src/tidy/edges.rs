@@ -26,7 +26,7 @@ const EDGES: [(&str, &[&str]); 12] = [
 const DRIVERS: [(&str, &[&str]); 8] = [
     ("rusqlite", &["catalog"]),
     ("tokio-postgres", &["catalog", "testkit"]),
-    ("deadpool-postgres", &["catalog"]),
+    ("deadpool", &["catalog"]),
     ("object_store", &["blobs"]),
     ("wasmtime", &["runtime"]),
     ("clap", &["cli"]),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::Path;
+use std::sync::Arc;
 
 use milepost_model::build::BuildState;
 use milepost_model::check::CheckState;
@@ -12,7 +13,7 @@ use milepost_model::job::JobState;
 use milepost_model::pointer::Step;
 use milepost_model::release::{LiveMode, ReleaseState};
 use milepost_model::spec::PinRole;
-use milepost_model::{PlanName, Role, UnitKind};
+use milepost_model::{PlanName, Role, SystemClock, UnitKind};
 
 use super::{Db, Ending, Engine, Row, Val, placeholders};
 use crate::tables::versions::VersionState;
@@ -198,7 +199,8 @@ async fn check(db: &Db) {
 #[tokio::test]
 async fn words_and_numbers_are_checked_by_the_database() {
     let folder = tempfile::tempdir().unwrap();
-    check(&Db::open(folder.path().join("catalog.db").to_str().unwrap()).await.unwrap()).await;
+    let path = folder.path().join("catalog.db");
+    check(&Db::open(path.to_str().unwrap(), None, Arc::new(SystemClock)).await.unwrap()).await;
 }
 
 mod postgres {
@@ -207,7 +209,7 @@ mod postgres {
     #[tokio::test]
     async fn words_and_numbers_are_checked_by_the_database() {
         let database = milepost_testkit::postgres::database();
-        check(&Db::open(&database.url).await.unwrap()).await;
+        check(&Db::open(&database.url, None, Arc::new(SystemClock)).await.unwrap()).await;
     }
 }
 

@@ -90,6 +90,18 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0013_closed_words.sql"),
         postgres: include_str!("../../migrations/postgres/0013_closed_words.sql"),
     },
+    Migration {
+        number: 14,
+        name: "watch",
+        sqlite: include_str!("../../migrations/sqlite/0014_watch.sql"),
+        postgres: include_str!("../../migrations/postgres/0014_watch.sql"),
+    },
+    Migration {
+        number: 15,
+        name: "one history",
+        sqlite: include_str!("../../migrations/sqlite/0015_one_history.sql"),
+        postgres: include_str!("../../migrations/postgres/0015_one_history.sql"),
+    },
 ];
 
 /// Key of the advisory lock. Arbitrary, but unlikely to be used by another program.
@@ -113,7 +125,7 @@ async fn apply(tx: &mut Tx, migration: &Migration) -> Result<()> {
     if !sqlite {
         // Servers that start at the same time take turns. The second waits without a timeout and
         // finds the migration done.
-        tx.batch("SET LOCAL lock_timeout = 0").await?;
+        tx.batch(super::postgres::UNLIMITED).await?;
         tx.query("SELECT CAST(pg_advisory_xact_lock($1) AS TEXT)", &[Val::Int(LOCK)]).await?;
     }
     // Checked first, because PostgreSQL logs a notice for every `IF NOT EXISTS` that finds

@@ -19,7 +19,10 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use milepost_model::{Clock, Timestamp};
+
 pub use listen::Heard;
+use listen::Topic;
 pub(crate) use turns::Turn;
 pub use value::{Row, Val, placeholders, typed_placeholders};
 
@@ -67,7 +70,10 @@ pub(crate) enum Ending {
 }
 
 /// One open transaction, or for reads a connection with a consistent snapshot.
-pub struct Tx(Connection);
+pub struct Tx {
+    connection: Connection,
+    clock: Arc<dyn Clock>,
+}
 
 enum Connection {
     Sqlite(sqlite::Connection),
@@ -76,12 +82,15 @@ enum Connection {
 
 impl Db {
     /// Opens the database at `url` (`postgres://…`, or the path of a SQLite file) and brings its
-    /// schema up to date.
-    pub async fn open(url: &str) -> Result<Self> {
+    /// schema up to date. `listen` is the URL of a direct connection to PostgreSQL, for a `url`
+    /// that leads to a pooler.
+    pub async fn open(url: &str, listen: Option<&str>, clock: Arc<dyn Clock>) -> Result<Self> {
         let driver = match url.split_once("://") {
-            Some(("postgres" | "postgresql", _)) => Driver::Postgres(Box::new(postgres::Postgres::open(url).await?)),
-            None => Driver::Sqlite(sqlite::Sqlite::open(Path::new(url))?),
-            Some(("sqlite" | "file", path)) => Driver::Sqlite(sqlite::Sqlite::open(Path::new(path))?),
+            Some(("postgres" | "postgresql", _)) => {
+                Driver::Postgres(Box::new(postgres::Postgres::open(url, listen, clock)?))
+            }
+            None => Driver::Sqlite(sqlite::Sqlite::open(Path::new(url), clock)?),
+            Some(("sqlite" | "file", path)) => Driver::Sqlite(sqlite::Sqlite::open(Path::new(path), clock)?),
             // The rest of the URL may contain a password.
             Some((scheme, _)) => return Err(CatalogError::UnknownScheme(scheme.to_owned())),
         };
@@ -100,18 +109,31 @@ impl Db {
     /// Receives notifications of changes that other servers make. On SQLite there are none: the
     /// channel is closed.
     pub fn listen(&self) -> tokio::sync::mpsc::Receiver<Heard> {
-        match &*self.0 {
-            Driver::Sqlite(_) => tokio::sync::mpsc::channel(1).1,
-            Driver::Postgres(postgres) => listen::start(postgres.config(), listen::CHANNEL),
-        }
+        self.listen_to(Topic::Apps)
     }
 
     /// Receives notifications that executions may need to be run or cancelled, also after
     /// notifications may have been missed.
     pub fn listen_executions(&self) -> tokio::sync::mpsc::Receiver<Heard> {
+        self.listen_to(Topic::Executions)
+    }
+
+    fn listen_to(&self, topic: Topic) -> tokio::sync::mpsc::Receiver<Heard> {
         match &*self.0 {
             Driver::Sqlite(_) => tokio::sync::mpsc::channel(1).1,
-            Driver::Postgres(postgres) => listen::start(postgres.config(), listen::EXECUTIONS),
+            Driver::Postgres(postgres) => match postgres.listener() {
+                Some(connector) => listen::start(connector, topic),
+                None => listen::poll(self.clone(), topic),
+            },
+        }
+    }
+
+    /// By how many milliseconds this machine's clock is ahead of the database's, as the last
+    /// transaction measured it. 0 on SQLite.
+    pub fn ahead_ms(&self) -> i64 {
+        match &*self.0 {
+            Driver::Sqlite(_) => 0,
+            Driver::Postgres(postgres) => postgres.ahead_ms(),
         }
     }
 
@@ -167,8 +189,18 @@ impl Db {
 }
 
 impl Tx {
+    /// The time that due times, beats and leases are judged by: on PostgreSQL its own time at the
+    /// beginning of this transaction, so that nodes whose clocks differ agree. A simulated clock
+    /// replaces it.
+    pub fn now(&self) -> Timestamp {
+        match &self.connection {
+            Connection::Postgres(connection) if !self.clock.is_simulated() => connection.began_at(),
+            Connection::Postgres(_) | Connection::Sqlite(_) => self.clock.now(),
+        }
+    }
+
     pub async fn query(&mut self, sql: &str, params: &[Val]) -> Result<Vec<Row>> {
-        match &mut self.0 {
+        match &mut self.connection {
             Connection::Sqlite(connection) => connection.query(sql, params),
             Connection::Postgres(connection) => connection.query(sql, params).await,
         }
@@ -176,7 +208,7 @@ impl Tx {
 
     /// Runs a statement and returns how many rows it affected.
     pub async fn execute(&mut self, sql: &str, params: &[Val]) -> Result<u64> {
-        match &mut self.0 {
+        match &mut self.connection {
             Connection::Sqlite(connection) => connection.execute(sql, params),
             Connection::Postgres(connection) => connection.execute(sql, params).await,
         }
@@ -223,20 +255,40 @@ impl Tx {
         Ok(())
     }
 
+    /// Like [`Self::queue_for`], but waits for at most a quarter of a second, and then fails with
+    /// [`CatalogError::Busy`]: the holder may be a server that was lost.
+    pub async fn queue_briefly(&mut self, what: &str) -> Result<()> {
+        if self.engine() == Engine::Postgres {
+            self.batch("SET LOCAL lock_timeout = '250ms'").await?;
+        }
+        self.queue_for(what)
+            .await
+            .map_err(|error| if postgres::is_lock_timeout(&error) { CatalogError::Busy } else { error })
+    }
+
+    /// Frees this transaction's locks within three seconds if this server is lost now, for locks
+    /// that all servers wait for.
+    pub async fn hurry(&mut self) -> Result<()> {
+        if self.engine() == Engine::Postgres {
+            self.batch("SET LOCAL idle_in_transaction_session_timeout = '3s'").await?;
+        }
+        Ok(())
+    }
+
     /// Notifies other servers, on commit, that something in an app changed.
     pub async fn tell(&mut self, app: &str) -> Result<()> {
-        self.notify(listen::CHANNEL, app).await
+        self.notify(Topic::Apps, app).await
     }
 
     /// Notifies other servers, on commit, that executions may need to be run or cancelled.
     pub async fn tell_executions(&mut self) -> Result<()> {
-        self.notify(listen::EXECUTIONS, "").await
+        self.notify(Topic::Executions, "").await
     }
 
-    async fn notify(&mut self, channel: &str, word: &str) -> Result<()> {
+    async fn notify(&mut self, topic: Topic, word: &str) -> Result<()> {
         if self.engine() == Engine::Postgres {
             let sql = "SELECT CAST(pg_notify($1, $2) AS TEXT)";
-            self.query(sql, &[channel.into(), word.into()]).await?;
+            self.query(sql, &[topic.channel().into(), word.into()]).await?;
         }
         Ok(())
     }
@@ -309,14 +361,14 @@ impl Tx {
     }
 
     async fn batch(&mut self, sql: &str) -> Result<()> {
-        match &mut self.0 {
+        match &mut self.connection {
             Connection::Sqlite(connection) => connection.batch(sql),
             Connection::Postgres(connection) => connection.batch(sql).await,
         }
     }
 
     pub(crate) fn engine(&self) -> Engine {
-        match &self.0 {
+        match &self.connection {
             Connection::Sqlite(_) => Engine::Sqlite,
             Connection::Postgres(_) => Engine::Postgres,
         }

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures::FutureExt;
+use milepost_model::Clock;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{OpenFlags, ToSql};
 use tokio::sync::oneshot;
@@ -25,6 +26,7 @@ pub(super) struct Sqlite {
     writer: mpsc::Sender<Job>,
     readers: Mutex<Vec<Connection>>,
     path: std::path::PathBuf,
+    clock: Arc<dyn Clock>,
 }
 
 /// Runs one body inside the writer's transaction. The returned closure is called with the result of
@@ -36,14 +38,14 @@ type Job = Box<dyn FnOnce(&Connection) -> Box<dyn FnOnce(Result<()>) + Send> + S
 pub(super) struct Connection(Arc<Mutex<rusqlite::Connection>>);
 
 impl Sqlite {
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(super) fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self> {
         let writer = Connection::open(path)?;
         let (sender, jobs) = mpsc::channel::<Job>();
         std::thread::Builder::new()
             .name("catalog-writer".to_owned())
             .spawn(move || write_loop(&writer, &jobs))
             .map_err(|error| CatalogError::database("start the writer thread", error))?;
-        Ok(Self { writer: sender, readers: Mutex::new(Vec::new()), path: path.to_owned() })
+        Ok(Self { writer: sender, readers: Mutex::new(Vec::new()), path: path.to_owned(), clock })
     }
 
     pub(super) async fn write<T, F>(&self, body: F, ending: Ending) -> Result<T>
@@ -52,8 +54,9 @@ impl Sqlite {
         F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T> + Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
+        let clock = Arc::clone(&self.clock);
         let job: Job = Box::new(move |connection| {
-            let result = run_in_savepoint(connection, body, ending);
+            let result = run_in_savepoint(connection, clock, body, ending);
             Box::new(move |committed| {
                 // The caller may have gone away. The commit stands either way.
                 let _ = reply.send(committed.and(result));
@@ -80,7 +83,7 @@ impl Sqlite {
             None => Connection::open(&self.path)?,
         };
         connection.batch("BEGIN")?;
-        let result = run_now(&connection, body);
+        let result = run_now(&connection, Arc::clone(&self.clock), body);
         connection.batch("ROLLBACK")?;
         let mut readers = lock(&self.readers);
         if readers.len() < READERS {
@@ -119,13 +122,13 @@ fn write_loop(connection: &Connection, jobs: &mpsc::Receiver<Job>) {
     }
 }
 
-fn run_in_savepoint<T, F>(connection: &Connection, body: F, ending: Ending) -> Result<T>
+fn run_in_savepoint<T, F>(connection: &Connection, clock: Arc<dyn Clock>, body: F, ending: Ending) -> Result<T>
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T>,
 {
     connection.batch("SAVEPOINT body")?;
-    let result = run_now(connection, body);
+    let result = run_now(connection, clock, body);
     if result.is_err() || ending != Ending::Commit {
         connection.batch("ROLLBACK TO body")?;
     }
@@ -134,11 +137,11 @@ where
 }
 
 /// Polls a body once: everything that it awaits is ready immediately.
-fn run_now<T, F>(connection: &Connection, body: F) -> Result<T>
+fn run_now<T, F>(connection: &Connection, clock: Arc<dyn Clock>, body: F) -> Result<T>
 where
     F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T>,
 {
-    let mut tx = Tx(super::Connection::Sqlite(connection.clone()));
+    let mut tx = Tx { connection: super::Connection::Sqlite(connection.clone()), clock };
     // A panic in one body must not stop the writer thread, and with it the server.
     let body = std::panic::AssertUnwindSafe(body(&mut tx)).catch_unwind();
     let mut body = std::pin::pin!(body);

@@ -18,7 +18,7 @@ use crate::work::Work;
 impl Catalog {
     pub async fn app_create(&self, name: &AppName, plan: PlanName, actor: &str) -> Result<Written<App>> {
         let name = name.clone();
-        let act = Act { actor: actor.to_owned(), at: self.clock.now() };
+        let act = Act { actor: actor.to_owned(), at: self.now() };
         let ids = Arc::clone(&self.ids);
         self.db
             .write(move |tx| {

@@ -89,7 +89,7 @@ impl Catalog {
             })
             .await?;
         let Some(row) = found else { return Ok(None) };
-        let now = self.clock.now();
+        let now = self.now();
         if now.as_millisecond() - row.used_at.as_millisecond() < TOUCH_EVERY_MS {
             return Ok(Some(row.build));
         }

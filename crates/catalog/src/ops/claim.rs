@@ -2,6 +2,9 @@
 //! with equally many take turns. No app runs more than its plan allows, nor so many on one node
 //! that other apps get no slot.
 
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
 use milepost_model::Timestamp;
 use milepost_model::clock::from_millis;
 
@@ -14,16 +17,25 @@ use crate::tables::nodes;
 /// Apps per statement.
 const APPS: i64 = 64;
 
+/// A node that has not beaten for this long is dead, if others have.
+const DEAD_MS: i64 = 20_000;
+/// When no node has beaten for this long, the database was away, and older beats prove nothing.
+const LONGEST_GAP_MS: i64 = 10_000;
+/// How long an app is passed over after another node held its queue for too long.
+const PASSED_OVER: Duration = Duration::from_secs(2);
+
 /// One in this many of a node's slots is kept from the app that has the most.
 const KEPT: i64 = 8;
 
 /// Round-robin state that a node keeps between claims.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Turn {
     /// The app that was served last.
     last: i64,
     /// Maximum number of slots that one app may have on the node.
     share: Option<i64>,
+    /// Apps whose queue another node held for too long, and when that was noticed.
+    passed_over: HashMap<i64, Instant>,
 }
 
 impl Turn {
@@ -31,7 +43,17 @@ impl Turn {
     /// executions may run for any length of time.
     pub fn with_places(places: usize) -> Self {
         let places = i64::try_from(places).unwrap_or(i64::MAX);
-        Self { last: 0, share: Some(places - places / KEPT) }
+        Self { share: Some(places - places / KEPT), ..Self::default() }
+    }
+
+    /// Whether queued executions may have been left to another node. They must be looked at again
+    /// soon, because that node may be lost.
+    pub fn left_some(&self) -> bool {
+        !self.passed_over.is_empty()
+    }
+
+    fn look_again(&mut self) {
+        self.passed_over.retain(|_, since| since.elapsed() < PASSED_OVER);
     }
 }
 
@@ -47,8 +69,33 @@ impl Catalog {
     /// Records that a node is alive. Must happen before its first claim: the executions of an
     /// unknown node are given back.
     pub async fn node_beat(&self, node: &str) -> Result<()> {
-        let (node, now) = (node.to_owned(), self.clock.now());
-        self.db.write(move |tx| Box::pin(async move { nodes::beat(tx, &node, now).await })).await
+        let node = node.to_owned();
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    tx.hurry().await?;
+                    let now = tx.now();
+                    nodes::beat(tx, &node, now).await?;
+                    nodes::watch(tx, now, LONGEST_GAP_MS).await
+                })
+            })
+            .await
+    }
+
+    /// Returns the nodes that hold executions and are gone: they left, or neither they nor a gap in
+    /// the beats of all nodes was recorded for 20 seconds. Any node may ask at any time, because
+    /// the database remembers since when it was written to.
+    pub async fn nodes_dead(&self) -> Result<Vec<Node>> {
+        self.db
+            .read(|tx| {
+                Box::pin(async move {
+                    let (now, since) = (tx.now(), nodes::watched_since(tx).await?);
+                    let mut nodes = executions::nodes(tx).await?;
+                    nodes.retain(|node| node.beat_at.is_none_or(|beat| is_dead(beat, since, now)));
+                    Ok(nodes)
+                })
+            })
+            .await
     }
 
     /// Records that a node has left. Its running executions are given back at once.
@@ -65,6 +112,7 @@ impl Catalog {
     /// if nothing was claimed.
     pub async fn executions_claim(&self, node: &str, turn: &mut Turn, most: usize) -> Result<Vec<Claimed>> {
         let mut left = i64::try_from(most).unwrap_or(i64::MAX);
+        turn.look_again();
         let mut claimed = Vec::new();
         while left > 0 {
             // Slots that an app leaves unused go to others in the next round.
@@ -73,6 +121,10 @@ impl Catalog {
                 // Also after an error: the next claim begins with another app.
                 turn.last = app.app_id;
                 match self.claim_of(app, node, share).await {
+                    // Another node is claiming, or was lost while it did. Other apps do not wait.
+                    Err(CatalogError::Busy) => {
+                        turn.passed_over.insert(turn.last, Instant::now());
+                    }
                     Ok(some) => {
                         taken += some.len() as i64;
                         claimed.extend(some);
@@ -96,18 +148,27 @@ impl Catalog {
     /// Returns apps with queued executions that may run more, starting after the last turn and
     /// wrapping around: one page of them, or as many as are needed.
     async fn waiting(&self, node: &str, turn: &Turn, most: i64) -> Result<Vec<Waiting>> {
-        let (began, now) = (turn.last, self.clock.now());
+        let began = turn.last;
         let mut found = Vec::new();
         let (mut after, mut wrapped) = (began, false);
         while (found.len() as i64) < most.max(APPS) {
             let node = node.to_owned();
             let page = self
                 .db
-                .read(move |tx| Box::pin(async move { executions::waiting(tx, &node, now, after, APPS).await }))
+                .read(move |tx| {
+                    Box::pin(async move {
+                        let now = tx.now();
+                        executions::waiting(tx, &node, now, after, APPS).await
+                    })
+                })
                 .await?;
             let last = page.last().map(|app| app.app_id).filter(|_| page.len() as i64 == APPS);
             // After the wrap, apps past the start were already visited.
-            let wanted = |app: &Waiting| may_have(app, turn) > 0 && (!wrapped || app.app_id <= began);
+            let wanted = |app: &Waiting| {
+                may_have(app, turn) > 0
+                    && (!wrapped || app.app_id <= began)
+                    && !turn.passed_over.contains_key(&app.app_id)
+            };
             found.extend(page.into_iter().filter(wanted));
             match last {
                 Some(last) if !wrapped || last < began => after = last,
@@ -121,11 +182,12 @@ impl Catalog {
     /// Handles one app per transaction: counting and claiming an app's executions are serialised,
     /// and no transaction waits while it holds another app.
     async fn claim_of(&self, app: Waiting, node: &str, most: i64) -> Result<Vec<Claimed>> {
-        let (node, now) = (node.to_owned(), self.clock.now());
+        let node = node.to_owned();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
-                    tx.queue_for(&format!("milepost claim {}", app.app_id)).await?;
+                    tx.queue_briefly(&format!("milepost claim {}", app.app_id)).await?;
+                    let now = tx.now();
                     let running = executions::running(tx, app.app_id).await?;
                     let most = most.min(room(&app, running));
                     if most <= 0 {
@@ -154,9 +216,15 @@ impl Catalog {
     /// Returns the executions recorded as running on a node, with their attempts, except those that
     /// began in the last `young_ms`.
     pub async fn executions_held(&self, node: &str, young_ms: i64) -> Result<Vec<(String, i64)>> {
-        let cutoff = from_millis(self.clock.now().as_millisecond() - young_ms);
         let node = node.to_owned();
-        self.db.read(move |tx| Box::pin(async move { executions::held(tx, &node, cutoff).await })).await
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let cutoff = from_millis(tx.now().as_millisecond() - young_ms);
+                    executions::held(tx, &node, cutoff).await
+                })
+            })
+            .await
     }
 
     /// Returns the executions of a node that are to be cancelled, with their attempts.
@@ -171,6 +239,12 @@ impl Catalog {
     pub async fn executions_tell(&self) -> Result<()> {
         self.db.write(|tx| Box::pin(async move { tx.tell_executions().await })).await
     }
+}
+
+/// A beat in the future was written before a failover to a machine whose clock is behind.
+fn is_dead(beat: Timestamp, since: Timestamp, now: Timestamp) -> bool {
+    let last = if beat > now { since } else { beat.max(since) };
+    now.as_millisecond() - last.as_millisecond() >= DEAD_MS
 }
 
 fn room(app: &Waiting, running: i64) -> i64 {

@@ -11,6 +11,7 @@ use crate::db::Tx;
 use crate::error::{CatalogError, Result};
 use crate::queue;
 use crate::read;
+use crate::repeated::{self, RequestKey};
 use crate::tables::apps::{self, AppRow};
 use crate::tables::execution_retention;
 use crate::tables::execution_version::{self, Found};
@@ -34,6 +35,8 @@ pub struct Accept {
     pub started_by: String,
     /// The node that runs a synchronous execution.
     pub node: String,
+    /// A request with the key of an earlier one returns the execution of that one, with attempt 0.
+    pub key: Option<RequestKey>,
 }
 
 /// An execution that a node is to run.
@@ -63,13 +66,22 @@ impl Catalog {
     /// Decides on the version and writes the execution: queued, or if it is synchronous, running on
     /// `node`, which then has to end it.
     pub async fn execution_accept(&self, app: &AppName, accept: Accept) -> Result<Claimed> {
-        let (app, now, ids) = (app.clone(), self.clock.now(), Arc::clone(&self.ids));
+        let (app, ids) = (app.clone(), Arc::clone(&self.ids));
         let queues = Arc::clone(&self.queues);
         self.db
             .write(move |tx| {
                 Box::pin(async move {
-                    let Accept { new, headers, cause, started_by, node } = accept;
+                    let now = tx.now();
+                    let Accept { new, headers, cause, started_by, node, key } = accept;
                     let decided = decide(tx, &app, &new).await?;
+                    let id = uuids::v7(&*ids, now);
+                    if let Some(key) = &key
+                        && let Some(earlier) = repeated::execution(tx, decided.app_id, key, &id).await?
+                    {
+                        let row = apps::get(tx, &app).await?;
+                        let execution = read::execution_view(tx, &row, &earlier).await?;
+                        return Ok(Claimed { app, version_id: decided.version_id, attempt: 0, execution });
+                    }
                     if new.sync {
                         check_running(tx, &app, &decided).await?;
                     } else if queue::admit(tx, Some(&queues), decided.app_id, 1).await? == 0 {
@@ -80,7 +92,7 @@ impl Catalog {
                         counts::add(tx, counted).await?;
                     }
                     let row = NewRow {
-                        id: uuids::v7(&*ids, now),
+                        id,
                         app_id: decided.app_id,
                         unit_id: decided.unit_id,
                         version_id: Some(decided.version_id),
@@ -111,7 +123,7 @@ impl Catalog {
         if !finish.status.is_ended() {
             return Err(CatalogError::inconsistent(format!("execution {id} cannot end as {}", finish.status)));
         }
-        let (node, now) = (node.to_owned(), self.clock.now());
+        let node = node.to_owned();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
@@ -123,7 +135,7 @@ impl Catalog {
                         result: finish.result.as_ref().map(RawJson::to_string),
                         failure: finish.failure.as_ref(),
                         duration_ms: finish.duration_ms,
-                        at: now,
+                        at: tx.now(),
                     };
                     let counted = executions::finish(tx, end).await?;
                     if counted && !finish.log.is_empty() {
@@ -138,7 +150,7 @@ impl Catalog {
     /// Ends a queued execution at once, or asks a running one to end, which its node then sees
     /// ([`Catalog::executions_cancelling`]). Rejected if it has ended.
     pub async fn execution_cancel(&self, app: &AppName, id: String) -> Result<Execution> {
-        let (app, now) = (app.clone(), self.clock.now());
+        let app = app.clone();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
@@ -146,6 +158,7 @@ impl Catalog {
                     match executions::lock(tx, app.id, &id).await? {
                         None => return Err(unknown(&app, &id).into()),
                         Some(ExecutionStatus::Queued) => {
+                            let now = tx.now();
                             executions::end(tx, &id, ExecutionStatus::Cancelled, None, now).await?;
                         }
                         Some(ExecutionStatus::Running) => executions::ask_to_cancel(tx, &id).await?,

@@ -57,16 +57,16 @@ impl Catalog {
             .await
     }
 
-    /// Fires up to `most` jobs and `most` timers that are due. Any number of servers may call this
+    /// Fires up to `most` jobs and `most` timers that are due by the database's clock. Any number of servers may call this
     /// at once: each takes different rows. If it returns as many rows as requested, there may be
     /// more.
     pub async fn fire_due(&self, most: i64) -> Result<Fired> {
-        let now = self.clock.now();
         let (ids, queues) = (Arc::clone(&self.ids), Arc::clone(&self.queues));
         let mut fired = self
             .db
             .write(move |tx| {
                 Box::pin(async move {
+                    let now = tx.now();
                     let how = How { ids: &*ids, queues: Some(&queues), now };
                     let due = jobs::due(tx, now, most).await?;
                     fire_jobs(tx, how, due).await
@@ -78,6 +78,7 @@ impl Catalog {
             .db
             .write(move |tx| {
                 Box::pin(async move {
+                    let now = tx.now();
                     let how = How { ids: &*ids, queues: Some(&queues), now };
                     let due = timers::due(tx, now, most).await?;
                     fire_timers(tx, how, due).await

@@ -1,5 +1,7 @@
 //! Gives back executions whose node died, and removes those that ended long ago.
 
+use std::time::Duration;
+
 use milepost_model::clock::from_millis;
 use milepost_model::execution::{Attempt, AttemptEnd, ExecutionStatus};
 use milepost_model::{RawJson, Timestamp};
@@ -18,6 +20,11 @@ const BATCH: i64 = 500;
 /// be what crashes its servers before that is recorded.
 const MOST_DEATHS: i64 = 10;
 const DAY_MS: i64 = 24 * 3600 * 1000;
+/// How long nodes try to start an execution.
+const UNSTARTED_MS: i64 = 3600 * 1000;
+/// Bounds of the time between two tries.
+const SHORTEST_MS: i64 = 1000;
+const LONGEST_MS: i64 = 60_000;
 
 /// The result of giving executions back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,15 +49,20 @@ impl Catalog {
     }
 
     /// Gives back the executions of nodes that still have the given last beat: a node that beats
-    /// again is alive. The caller decides which nodes are dead by watching them, because the clocks
-    /// of two machines may differ.
+    /// again is alive. [`Catalog::nodes_dead`] finds them.
     pub async fn give_back_dead(&self, dead: Vec<Node>, max_attempts: i64) -> Result<GivenBack> {
         let mut found = GivenBack::default();
         for node in dead {
             found += self.give_back(Some(node), max_attempts).await?;
         }
-        let forgotten = from_millis(self.clock.now().as_millisecond() - DAY_MS);
-        self.db.write(move |tx| Box::pin(async move { nodes::forget_before(tx, forgotten).await })).await?;
+        self.db
+            .write(|tx| {
+                Box::pin(async move {
+                    let forgotten = from_millis(tx.now().as_millisecond() - DAY_MS);
+                    nodes::forget_before(tx, forgotten).await
+                })
+            })
+            .await?;
         Ok(found)
     }
 
@@ -68,13 +80,14 @@ impl Catalog {
         attempt: i64,
         max_attempts: i64,
     ) -> Result<GivenBack> {
-        let (node, now) = (node.to_owned(), self.clock.now());
+        let node = node.to_owned();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
                     let Some(lost) = executions::lost_attempt(tx, &id, &node, attempt).await? else {
                         return Ok(GivenBack::default());
                     };
+                    let now = tx.now();
                     let again = settle(tx, &lost, now, max_attempts).await?;
                     Ok(GivenBack { requeued: u64::from(again), ended: u64::from(!again) })
                 })
@@ -85,11 +98,12 @@ impl Catalog {
     /// Gives back an attempt because the server stops. It is recorded but does not count as a
     /// death. Returns false if it is no longer the current one.
     pub async fn execution_stop(&self, id: String, node: &str, attempt: i64) -> Result<bool> {
-        let (node, now) = (node.to_owned(), self.clock.now());
+        let node = node.to_owned();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
                     let Some(lost) = executions::lost_attempt(tx, &id, &node, attempt).await? else { return Ok(false) };
+                    let now = tx.now();
                     record(tx, &lost, AttemptEnd::Stopped, now).await?;
                     if !end_without_retry(tx, &lost, now).await? {
                         executions::requeue(tx, &id).await?;
@@ -111,11 +125,12 @@ impl Catalog {
     /// been claimed, and not to be claimed again for `by_ms`. Returns false if it is no longer the
     /// current one.
     pub async fn execution_postpone(&self, id: String, node: &str, attempt: i64, by_ms: i64) -> Result<bool> {
-        let (node, now) = (node.to_owned(), self.clock.now());
+        let node = node.to_owned();
         self.db
             .write(move |tx| {
                 Box::pin(async move {
                     let Some(lost) = executions::lost_attempt(tx, &id, &node, attempt).await? else { return Ok(false) };
+                    let now = tx.now();
                     if !end_without_retry(tx, &lost, now).await? {
                         executions::unclaim(tx, &id, from_millis(now.as_millisecond() + by_ms)).await?;
                     }
@@ -125,8 +140,42 @@ impl Catalog {
             .await
     }
 
+    /// Gives back an attempt that its node could not start: as if it had not been claimed, and not
+    /// to be claimed again for the returned time, which grows with the time since the first claim.
+    /// After an hour it ends with the reason. Returns `None` if it ended, or if the attempt is no
+    /// longer the current one.
+    pub async fn execution_unstarted(
+        &self,
+        id: String,
+        node: &str,
+        attempt: i64,
+        why: &str,
+    ) -> Result<Option<Duration>> {
+        let (node, why) = (node.to_owned(), format!("No server could start it within an hour. {why}"));
+        self.db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(lost) = executions::lost_attempt(tx, &id, &node, attempt).await? else { return Ok(None) };
+                    let now = tx.now();
+                    if end_without_retry(tx, &lost, now).await? {
+                        return Ok(None);
+                    }
+                    let since = executions::started_at(tx, &id).await?.unwrap_or(now);
+                    let tried_ms = now.as_millisecond() - since.as_millisecond();
+                    if tried_ms >= UNSTARTED_MS {
+                        let why = RawJson::from(&*why);
+                        executions::end(tx, &id, ExecutionStatus::Error, Some(&why), now).await?;
+                        return Ok(None);
+                    }
+                    let delay_ms = (tried_ms / 4).clamp(SHORTEST_MS, LONGEST_MS);
+                    executions::unclaim_unstarted(tx, &id, from_millis(now.as_millisecond() + delay_ms)).await?;
+                    Ok(Some(Duration::from_millis(delay_ms.unsigned_abs())))
+                })
+            })
+            .await
+    }
+
     async fn give_back(&self, dead: Option<Node>, max_attempts: i64) -> Result<GivenBack> {
-        let now = self.clock.now();
         let mut total = GivenBack::default();
         loop {
             let dead = dead.clone();
@@ -134,7 +183,7 @@ impl Catalog {
                 .db
                 .write(move |tx| {
                     Box::pin(async move {
-                        let mut batch = GivenBack::default();
+                        let (mut batch, now) = (GivenBack::default(), tx.now());
                         for lost in executions::lost(tx, dead.as_ref(), BATCH).await? {
                             if settle(tx, &lost, now, max_attempts).await? {
                                 batch.requeued += 1;
@@ -156,7 +205,7 @@ impl Catalog {
     /// Deletes ended executions beyond the age or number that their apps' plans keep. Part of
     /// [`Catalog::sweep`]. Ended jobs are deleted at the same age.
     pub(crate) async fn sweep_executions(&self) -> Result<u64> {
-        let now = self.clock.now();
+        let now = self.now();
         let apps = self.db.read(|tx| Box::pin(async move { apps::with_ended(tx).await })).await?;
         let mut swept = 0;
         for (app_id, plan, deleted) in apps {

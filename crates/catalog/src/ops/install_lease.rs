@@ -1,5 +1,5 @@
 //! Leases on installs: one holder at a time, until the lease ends. Writes of a holder that lost its
-//! lease are rejected, so a wrong clock costs work but not correctness.
+//! lease are rejected. Leases are judged by the database's clock.
 
 use milepost_model::clock::from_millis;
 use milepost_model::install::Install;
@@ -65,11 +65,12 @@ impl Catalog {
         lease_ms: i64,
         limit: i64,
     ) -> Result<Vec<LeasedInstall>> {
-        let (holder, actor, now) = (holder.to_owned(), actor.to_owned(), self.clock.now());
+        let (holder, actor) = (holder.to_owned(), actor.to_owned());
         self.db
             .write(move |tx| {
                 Box::pin(async move {
-                    let taken = installs::take_due(tx, &holder, Moments::at(now, lease_ms), limit).await?;
+                    let moments = Moments::at(tx.now(), lease_ms);
+                    let taken = installs::take_due(tx, &holder, moments, limit).await?;
                     let mut found = Vec::with_capacity(taken.len());
                     for id in taken {
                         let Some(name) = apps::name_of(tx, id).await? else { continue };
@@ -87,12 +88,13 @@ impl Catalog {
 
     /// Takes one install on behalf of a user. Rejected while another holder works on it.
     pub async fn install_take(&self, app: &AppName, holder: &str, actor: &str, lease_ms: i64) -> Result<LeasedInstall> {
-        let (app, holder, actor, now) = (app.clone(), holder.to_owned(), actor.to_owned(), self.clock.now());
+        let (app, holder, actor) = (app.clone(), holder.to_owned(), actor.to_owned());
         self.db
             .write(move |tx| {
                 Box::pin(async move {
                     let app = apps::get(tx, &app).await?;
-                    let taken = installs::take(tx, app.id, &holder, Moments::at(now, lease_ms)).await?;
+                    let moments = Moments::at(tx.now(), lease_ms);
+                    let taken = installs::take(tx, app.id, &holder, moments).await?;
                     let Some(row) = installs::find(tx, app.id).await? else {
                         return Err(not_installed(&app.name).into());
                     };
@@ -108,12 +110,13 @@ impl Catalog {
 
     /// Extends a lease. Returns false if it has ended: nothing may be done under it any more.
     pub async fn install_renew(&self, lease: &InstallLease, lease_ms: i64) -> Result<bool> {
-        let (lease, now) = (lease.clone(), self.clock.now());
+        let lease = lease.clone();
         self.db
             .write(move |tx| {
-                Box::pin(
-                    async move { installs::renew(tx, lease.app_id, &lease.token, now, until(now, lease_ms)).await },
-                )
+                Box::pin(async move {
+                    let now = tx.now();
+                    installs::renew(tx, lease.app_id, &lease.token, now, until(now, lease_ms)).await
+                })
             })
             .await
     }
@@ -143,14 +146,26 @@ impl Catalog {
 
     /// Makes every install that follows a channel due now.
     pub async fn installs_make_due(&self) -> Result<()> {
-        let now = self.clock.now();
-        self.db.write(move |tx| Box::pin(async move { installs::make_due(tx, now).await })).await
+        self.db
+            .write(|tx| {
+                Box::pin(async move {
+                    let now = tx.now();
+                    installs::make_due(tx, now).await
+                })
+            })
+            .await
     }
 
     /// Returns when the next install is due for a caller that takes leases of this length.
     pub async fn installs_earliest(&self, lease_ms: i64) -> Result<Option<Timestamp>> {
-        let moments = Moments::at(self.clock.now(), lease_ms);
-        self.db.read(move |tx| Box::pin(async move { installs::earliest(tx, moments).await })).await
+        self.db
+            .read(move |tx| {
+                Box::pin(async move {
+                    let moments = Moments::at(tx.now(), lease_ms);
+                    installs::earliest(tx, moments).await
+                })
+            })
+            .await
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod fire;
 mod fire_step;
 pub(crate) mod give_back;
 pub(crate) mod group;
+mod history_cut;
 pub(crate) mod install;
 pub(crate) mod install_lease;
 pub(crate) mod install_live;

@@ -26,7 +26,7 @@ impl Catalog {
             name,
             role,
             app: app.as_ref().map(ToString::to_string),
-            created_at: self.clock.now(),
+            created_at: self.now(),
             created_by: actor.to_owned(),
         };
         self.db

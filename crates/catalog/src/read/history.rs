@@ -84,7 +84,7 @@ impl Catalog {
 
     /// Returns the exact versions that were live at a moment.
     pub async fn at(&self, app: &AppName, at: Timestamp) -> Result<AtMoment> {
-        if at > self.clock.now() {
+        if at > self.now() {
             let message = format!("{at} is in the future");
             return Err(Refusal::new(Code::InvalidTime, message).correct("give a time in the past").into());
         }

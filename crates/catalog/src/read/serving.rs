@@ -14,7 +14,7 @@ use crate::Catalog;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::tables::apps::{self, AppRow};
-use crate::tables::{aliases, memberships, releases, served_versions, tags, units, versions};
+use crate::tables::{aliases, events, memberships, releases, served_versions, tags, units, versions};
 
 /// Parameters per statement. SQLite and PostgreSQL both allow more.
 const CHUNK: usize = 500;
@@ -22,9 +22,35 @@ const CHUNK: usize = 500;
 /// any more.
 const EXPIRED: i64 = 10_000;
 
+/// A point in an app's history. Two reads at equal positions saw the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// Distinguishes apps of one name: an app that was deleted and created again restarts its event
+    /// numbers.
+    pub app_id: i64,
+    /// The number of the newest event.
+    pub event: i64,
+    /// Its digest, which covers all events before it. `None` if an earlier program wrote it.
+    pub digest: Option<Digest>,
+}
+
+/// How a read relates to the caller's earlier ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Continuity {
+    /// There were none, or this one follows them. It has what is new.
+    Follows,
+    /// Another app has the name now. This read has all of it, and what the caller has is of no use.
+    OtherApp,
+    /// The history that the caller has read is not in the database any more, after a failover or a
+    /// restore. This read has all of the app, and what the caller has is of no use.
+    Cut,
+}
+
 /// What the caller has from earlier reads.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
+    /// Where its last read was. Without it, the rest must be empty.
+    pub position: Option<Position>,
     /// App versions whose members it has.
     pub app_versions: HashSet<i64>,
     /// Versions whose content it has.
@@ -39,11 +65,8 @@ pub struct Known {
 #[derive(Debug, Clone)]
 pub struct Serving {
     pub app: AppName,
-    /// Distinguishes apps of one name: an app that was deleted and created again restarts its event
-    /// numbers.
-    pub app_id: i64,
-    /// The number of the newest event.
-    pub event: i64,
+    pub position: Position,
+    pub continuity: Continuity,
     pub live: Option<String>,
     pub latest: Option<String>,
     pub releases: Vec<ServingRelease>,
@@ -113,10 +136,11 @@ impl Catalog {
         self.db
             .read(move |tx| {
                 Box::pin(async move {
-                    match apps::find(tx, &app).await? {
-                        Some(app) => Ok(Some(look(tx, app, &known).await?)),
-                        None => Ok(None),
-                    }
+                    let Some(app) = apps::find(tx, &app).await? else { return Ok(None) };
+                    let continuity = continuity(tx, &app, known.position).await?;
+                    let known = if continuity == Continuity::Follows { known } else { Known::default() };
+                    let serving = look(tx, app, &known).await?;
+                    Ok(Some(Serving { continuity, ..serving }))
                 })
             })
             .await
@@ -156,10 +180,23 @@ impl Catalog {
         .await
     }
 
-    /// Returns every app with the number of its newest event, to find stale views.
-    pub async fn serving_marks(&self) -> Result<Vec<(AppName, i64, i64)>> {
+    /// Returns every app with its position, to find stale views.
+    pub async fn serving_marks(&self) -> Result<Vec<(AppName, Position)>> {
         self.db.read(|tx| Box::pin(async move { apps::marks(tx).await })).await
     }
+}
+
+/// Compares the caller's position with the history in the snapshot that is read.
+async fn continuity(tx: &mut Tx, app: &AppRow, known: Option<Position>) -> Result<Continuity> {
+    let Some(known) = known else { return Ok(Continuity::Follows) };
+    if known.app_id != app.id {
+        return Ok(Continuity::OtherApp);
+    }
+    let follows = match known.event == app.event_seq {
+        true => known.digest == app.digest(),
+        false => events::is_at(tx, app.id, known.event, known.digest).await?,
+    };
+    Ok(if follows { Continuity::Follows } else { Continuity::Cut })
 }
 
 async fn around(tx: &mut Tx, app: AppRow, version: i64) -> Result<ServingFunction> {
@@ -186,8 +223,8 @@ async fn look(tx: &mut Tx, app: AppRow, known: &Known) -> Result<Serving> {
     let name_of =
         |id: Option<i64>| id.and_then(|id| active.iter().find(|row| row.id == id)).map(|row| row.name.clone());
     let mut serving = Serving {
-        app_id: app.id,
-        event: app.event_seq,
+        position: Position { app_id: app.id, event: app.event_seq, digest: app.digest() },
+        continuity: Continuity::Follows,
         live: name_of(app.live_release_id),
         latest: name_of(app.latest_release_id),
         newest_release: known.newest_release,

@@ -1,8 +1,9 @@
 use milepost_model::release::LiveMode;
-use milepost_model::{AppName, Code, Next, PlanName, Refusal, Timestamp};
+use milepost_model::{AppName, Code, Digest, Next, PlanName, Refusal, Timestamp};
 
 use crate::db::{Row, Tx};
 use crate::error::Result;
+use crate::read::Position;
 use crate::words::Word as _;
 
 #[derive(Debug, Clone)]
@@ -17,10 +18,20 @@ pub(crate) struct AppRow {
     pub live_mode: LiveMode,
     pub live_release_id: Option<i64>,
     pub latest_release_id: Option<i64>,
+    /// The digest of the newest event that has one, and its number. Only `events::insert` sets them.
+    pub head_digest: Option<Digest>,
+    pub head_digest_seq: i64,
 }
 
-const COLUMNS: &str =
-    "id, name, plan, created_at, created_by, head_seq, event_seq, live_mode, live_release_id, latest_release_id";
+impl AppRow {
+    /// The digest of the newest event. `None` if an earlier program wrote it.
+    pub(crate) fn digest(&self) -> Option<Digest> {
+        self.head_digest.filter(|_| self.head_digest_seq == self.event_seq)
+    }
+}
+
+const COLUMNS: &str = "id, name, plan, created_at, created_by, head_seq, event_seq, live_mode, live_release_id, latest_release_id, \
+     head_digest, head_digest_seq";
 
 fn read(row: &Row) -> Result<AppRow> {
     Ok(AppRow {
@@ -34,6 +45,8 @@ fn read(row: &Row) -> Result<AppRow> {
         live_mode: row.word(7, "apps.live_mode")?,
         live_release_id: row.opt_int(8)?,
         latest_release_id: row.opt_int(9)?,
+        head_digest: row.opt_digest(10)?,
+        head_digest_seq: row.int(11)?,
     })
 }
 
@@ -107,7 +120,7 @@ pub(crate) async fn word_taken(tx: &mut Tx, app_id: i64, word: &str) -> Result<b
 /// Writes back the columns that a transaction may change.
 pub(crate) async fn save(tx: &mut Tx, app: &AppRow) -> Result<()> {
     let sql = "UPDATE apps SET plan = $2, head_seq = $3, event_seq = $4, live_mode = $5, live_release_id = $6, \
-               latest_release_id = $7 WHERE id = $1";
+               latest_release_id = $7, head_digest = $8, head_digest_seq = $9 WHERE id = $1";
     let params = [
         app.id.into(),
         app.plan.as_str().into(),
@@ -116,6 +129,8 @@ pub(crate) async fn save(tx: &mut Tx, app: &AppRow) -> Result<()> {
         app.live_mode.word().into(),
         app.live_release_id.into(),
         app.latest_release_id.into(),
+        app.head_digest.as_ref().into(),
+        app.head_digest_seq.into(),
     ];
     tx.exactly_one(sql, &params).await
 }
@@ -140,10 +155,15 @@ pub(crate) async fn plan(tx: &mut Tx, id: i64) -> Result<PlanName> {
     tx.query_one("SELECT plan FROM apps WHERE id = $1", &[id.into()]).await?.word(0, "apps.plan")
 }
 
-/// Returns every app with its id and the number of its newest event.
-pub(crate) async fn marks(tx: &mut Tx) -> Result<Vec<(AppName, i64, i64)>> {
-    let sql = "SELECT name, id, event_seq FROM apps WHERE deleted_at IS NULL ORDER BY event_seq DESC";
-    tx.query(sql, &[]).await?.iter().map(|row| Ok((row.parse(0)?, row.int(1)?, row.int(2)?))).collect()
+/// Returns every app with its position: its id, and the number and digest of its newest event.
+pub(crate) async fn marks(tx: &mut Tx) -> Result<Vec<(AppName, Position)>> {
+    let sql = "SELECT name, id, event_seq, CASE WHEN head_digest_seq = event_seq THEN head_digest END FROM apps \
+               WHERE deleted_at IS NULL ORDER BY event_seq DESC";
+    let read = |row: &Row| {
+        let position = Position { app_id: row.int(1)?, event: row.int(2)?, digest: row.opt_digest(3)? };
+        Ok((row.parse(0)?, position))
+    };
+    tx.query(sql, &[]).await?.iter().map(read).collect()
 }
 
 /// Returns apps with executions or jobs that have ended: the plan, and whether the app is deleted.

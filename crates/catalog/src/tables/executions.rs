@@ -451,6 +451,18 @@ pub(crate) async fn unclaim(tx: &mut Tx, id: &str, not_before: Timestamp) -> Res
     tx.exactly_one(sql, &[id.into(), not_before.into()]).await
 }
 
+/// Like [`unclaim`], and keeps the time of the first claim.
+pub(crate) async fn unclaim_unstarted(tx: &mut Tx, id: &str, not_before: Timestamp) -> Result<()> {
+    let sql = "UPDATE executions SET status = 'queued', node = NULL, attempt = attempt - 1, attempt_at = NULL, begun = NULL, \
+               not_before = $2 WHERE id = $1";
+    tx.exactly_one(sql, &[id.into(), not_before.into()]).await
+}
+
+/// Returns when an execution was claimed for the first time.
+pub(crate) async fn started_at(tx: &mut Tx, id: &str) -> Result<Option<Timestamp>> {
+    tx.query_one("SELECT started_at FROM executions WHERE id = $1", &[id.into()]).await?.opt_time(0)
+}
+
 /// Returns ids of executions that have not ended and need a version, up to `limit`, and their total
 /// number.
 pub(crate) async fn open_of_version(tx: &mut Tx, version_id: i64, limit: i64) -> Result<(Vec<String>, i64)> {

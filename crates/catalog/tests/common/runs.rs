@@ -20,7 +20,14 @@ pub fn new_execution(function: &str, version: &str) -> NewExecution {
 }
 
 pub fn asked(new: NewExecution) -> Accept {
-    Accept { new, headers: BTreeMap::new(), cause: Cause::API, started_by: "eve".to_owned(), node: NODE.to_owned() }
+    Accept {
+        new,
+        headers: BTreeMap::new(),
+        cause: Cause::API,
+        started_by: "eve".to_owned(),
+        node: NODE.to_owned(),
+        key: None,
+    }
 }
 
 pub fn ended(status: ExecutionStatus) -> Finish {

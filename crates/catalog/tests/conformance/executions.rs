@@ -1,8 +1,8 @@
 //! Accepting, ending, cancelling, reading and deleting executions.
 
-use milepost_catalog::Finish;
+use milepost_catalog::{Accept, Finish, RequestKey};
 use milepost_model::execution::{AttemptEnd, CauseKind, ExecutionFilter, ExecutionStatus, MAX_LOG, NewExecution};
-use milepost_model::{Code, PlanName, RawJson, UnitKind};
+use milepost_model::{Code, Digest, PlanName, RawJson, UnitKind};
 use serde_json::json;
 
 use crate::common::*;
@@ -253,7 +253,33 @@ async fn nothing_stays_queued_in_an_app_that_is_deleted_concurrently(t: &Fixture
     }
 }
 
+async fn a_request_with_a_known_key_returns_the_earlier_execution(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let key = |again_after_failure| {
+        Some(RequestKey { key: "k".to_owned(), fingerprint: Digest::of(b"content"), again_after_failure })
+    };
+    let ask = async |key| {
+        let accepted = t.catalog.execution_accept(&t.app, Accept { key, ..asked(new_execution("hello", "1")) }).await;
+        accepted.map(|claimed| (claimed.attempt, claimed.execution))
+    };
+    let (_, first) = ask(key(false)).await.unwrap();
+    assert_eq!(ask(key(false)).await.unwrap().1.id, first.id);
+    let other = Some(RequestKey { fingerprint: Digest::of(b"other"), ..key(false).unwrap() });
+    assert_eq!(refused(ask(other).await).code, Code::IdempotencyMismatch);
+    assert_eq!(t.executions().await.len(), 1);
+
+    let claimed = t.claim(NODE, 1).await.remove(0);
+    assert_eq!(ask(key(true)).await.unwrap().1.id, first.id, "it runs");
+    assert!(t.finish(&claimed, ExecutionStatus::Failed).await);
+    let (attempt, ended) = ask(key(false)).await.unwrap();
+    assert_eq!((attempt, ended.id, ended.status), (0, first.id.clone(), ExecutionStatus::Failed));
+    let (_, again) = ask(key(true)).await.unwrap();
+    assert_ne!(again.id, first.id, "a delivery that failed is repeated on purpose");
+    assert_eq!(ask(key(true)).await.unwrap().1.id, again.id);
+}
+
 on_both_engines!(
+    a_request_with_a_known_key_returns_the_earlier_execution,
     an_execution_is_queued_then_running_then_ended,
     a_synchronous_execution_begins_as_running,
     the_version_is_decided_on_acceptance,

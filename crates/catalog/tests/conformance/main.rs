@@ -45,6 +45,7 @@ mod jobs;
 mod live;
 mod merge;
 mod migrations;
+mod nodes;
 mod on_live;
 mod overrides;
 mod queue;

@@ -194,6 +194,30 @@ async fn a_synchronous_execution_of_a_dead_server_is_not_retried(t: &Fixture) {
     assert_eq!(t.catalog.give_back_all(MAX_ATTEMPTS).await.unwrap(), GivenBack::default());
 }
 
+async fn an_attempt_that_could_not_start_is_no_attempt(t: &Fixture) {
+    t.deploy("hello", "one").await;
+    let id = t.accept("hello", "latest").await.execution.id;
+    let mut waits = Vec::new();
+    let mut tried = 0;
+    while tried < 3600 {
+        let claimed = t.claim(NODE, 1).await.remove(0);
+        assert_eq!(claimed.attempt, 1, "the others do not count");
+        let wait = t.catalog.execution_unstarted(id.clone(), NODE, 1, "The disk is full.").await.unwrap().unwrap();
+        assert_eq!(t.catalog.execution_unstarted(id.clone(), NODE, 1, "").await.unwrap(), None, "it waits already");
+        t.clock.advance_ms(wait.as_millis() as i64 - 1);
+        assert!(t.claim(NODE, 1).await.is_empty());
+        t.clock.advance_ms(1);
+        tried += wait.as_secs();
+        waits.push(wait.as_secs());
+    }
+    assert_eq!((waits[0], *waits.last().unwrap()), (1, 60));
+    t.claim(NODE, 1).await;
+    assert_eq!(t.catalog.execution_unstarted(id.clone(), NODE, 1, "The disk is full.").await.unwrap(), None);
+    let ended = t.execution(&id).await;
+    assert_eq!((ended.status, ended.attempts.len()), (ExecutionStatus::Error, 1));
+    assert_eq!(ended.result.unwrap().as_str(), "\"No server could start it within an hour. The disk is full.\"");
+}
+
 async fn a_node_that_leaves_gives_back_at_once(t: &Fixture) {
     t.deploy("hello", "one").await;
     t.catalog.node_beat(NODE).await.unwrap();
@@ -360,6 +384,7 @@ on_both_engines!(
     an_attempt_that_never_reached_an_instance_does_not_count,
     an_execution_whose_server_dies_ten_times_before_it_begins_ends,
     a_synchronous_execution_of_a_dead_server_is_not_retried,
+    an_attempt_that_could_not_start_is_no_attempt,
     a_node_that_leaves_gives_back_at_once,
     attempts_given_back_by_a_stopping_server_do_not_count,
     an_execution_that_found_all_instances_busy_is_unclaimed,

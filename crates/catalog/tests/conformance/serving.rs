@@ -21,6 +21,7 @@ fn members(serving: &Serving, release: &str) -> HashSet<String> {
 /// Returns what the next read may assume after this one.
 fn known(serving: &Serving) -> Known {
     Known {
+        position: Some(serving.position),
         app_versions: serving.members.keys().copied().collect(),
         versions: serving.versions.keys().copied().collect(),
         active: serving.releases.iter().map(|release| release.id.clone()).collect(),
@@ -66,7 +67,7 @@ async fn a_second_read_returns_only_what_is_new(t: &Fixture) {
     t.put([config("n", 1)]).await;
     let after = serving(t, known(&first)).await;
     assert_eq!((after.members.len(), after.versions.len(), after.releases.len()), (1, 1, 2));
-    assert!(after.event > first.event);
+    assert!(after.position.event > first.position.event);
 }
 
 async fn releases_that_expired_since_are_returned_with_their_time(t: &Fixture) {
@@ -99,7 +100,7 @@ async fn a_moved_pointer_is_seen(t: &Fixture) {
     t.catalog.live_set(&t.app, "liz", LiveTarget::Release(one.clone()), String::new()).await.unwrap();
     let after = serving(t, known(&before)).await;
     assert_eq!(after.live, Some(one));
-    assert!(after.event > before.event);
+    assert!(after.position.event > before.position.event);
 }
 
 async fn a_missing_app_has_no_view(t: &Fixture) {

@@ -78,7 +78,8 @@ impl Stage {
         named.extend(app.tags.iter().map(|(tag, at)| (*tag, all[*at].clone())));
         Arc::new(AppView {
             app: name.into(),
-            event: event as i64,
+            order: event as i64,
+            unready: Box::default(),
             live: app.live().map(|at| all[at].clone()),
             latest: app.latest().map(|at| all[at].clone()),
             releases: named.into_iter().collect(),

@@ -236,10 +236,11 @@ pub fn release(id: &str, mounts: Vec<Mount>, routes: Vec<Route<Target<Fake>>>) -
 }
 
 /// An app whose first release is live and whose last one is latest.
-pub fn app(name: &str, event: i64, releases: &[Arc<ReleaseView<Fake>>]) -> Arc<AppView<Fake>> {
+pub fn app(name: &str, order: i64, releases: &[Arc<ReleaseView<Fake>>]) -> Arc<AppView<Fake>> {
     Arc::new(AppView {
         app: name.into(),
-        event,
+        order,
+        unready: Box::default(),
         live: releases.first().cloned(),
         latest: releases.last().cloned(),
         releases: releases.iter().map(|release| (release.id.clone(), release.clone())).collect(),

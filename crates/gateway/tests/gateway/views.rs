@@ -26,7 +26,7 @@ struct Step {
 const ALWAYS: [&str; 3] = ["r-one", "r-two", "r-three"];
 const FUNCTIONS: i64 = 3;
 const SOMETIMES: &str = "now-and-then";
-/// Makes the event of a late view older than that of any other.
+/// Makes the order of a late view lower than that of any other.
 const LATE_BY: i64 = 1_000_000;
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -58,7 +58,8 @@ fn view(step: &Step, number: i64) -> Arc<AppView<Fake>> {
     }
     Arc::new(AppView {
         app: "shop".into(),
-        event: if step.late { number - LATE_BY } else { number },
+        order: if step.late { number - LATE_BY } else { number },
+        unready: Box::default(),
         live: Some(always[step.live].clone()),
         latest: Some(always[step.latest].clone()),
         releases: named.into_iter().collect(),

@@ -61,6 +61,8 @@ pub(super) struct State<E: Executor> {
     last_failure: String,
     /// The last failure was in fetching the code.
     unfetched: bool,
+    /// The last start failed because of this machine.
+    machine: bool,
     pub restarts: u64,
     pub served: u64,
     pub stopping: bool,
@@ -130,6 +132,7 @@ impl<E: Executor> State<E> {
             retry_at: None,
             last_failure: String::new(),
             unfetched: false,
+            machine: false,
             restarts: 0,
             served: 0,
             stopping: false,
@@ -179,7 +182,11 @@ impl<E: Executor> State<E> {
     /// The last failure, as an error for calls.
     pub fn unready(&self) -> CallError {
         let reason = self.last_failure.clone();
-        if self.unfetched { CallError::NotFetched { reason } } else { CallError::NotReady { reason } }
+        match (self.unfetched, self.machine) {
+            (true, _) => CallError::NotFetched { reason },
+            (false, true) => CallError::NotStarted { reason },
+            (false, false) => CallError::NotReady { reason },
+        }
     }
 
     /// The ticket of the next call to wait. All current waiters have lower ones.
@@ -303,7 +310,7 @@ impl<E: Executor> State<E> {
             member.served = 0;
         }
         self.failed(error.reason.clone(), now);
-        self.unfetched = error.unfetched;
+        (self.unfetched, self.machine) = (error.unfetched, error.machine);
         if self.healthy() == 0 {
             let told = match waited_for_all {
                 _ if self.starting == 0 => self.waiters.len(),
@@ -319,7 +326,7 @@ impl<E: Executor> State<E> {
     fn failed(&mut self, reason: String, now: Instant) {
         self.failures += 1;
         self.last_failure = reason;
-        self.unfetched = false;
+        (self.unfetched, self.machine) = (false, false);
         // The first retry has no delay: most faults are transient or lie in the code.
         self.retry_at = (self.failures > 1).then(|| now + BACKOFF.after(self.failures - 1));
     }

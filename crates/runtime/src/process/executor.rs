@@ -53,8 +53,8 @@ impl ProcessExecutor {
         let machine = self.launcher.machine().clone();
         tokio::task::spawn_blocking(move || machine.interpreter(runtime, &asked))
             .await
-            .map_err(|error| StartError::new(error.to_string()))?
-            .map_err(|error| StartError::new(error.to_string()))
+            .map_err(|error| StartError::machine(error.to_string()))?
+            .map_err(|error| StartError::machine(error.to_string()))
     }
 
     fn spares_of(&self, runtime: Runtime, interpreter: &Interpreter) -> Arc<Spares> {
@@ -82,7 +82,7 @@ impl ProcessExecutor {
         let spare = if package.files <= MOST_FILES { spares.take() } else { None };
         let Some(spare) = spare.map(Starting::new) else {
             let started = self.launcher.launch_interpreter(runtime, interpreter, Some(package.folder.clone())).await;
-            return started.map(Starting::new).map_err(cannot_start);
+            return started.map(Starting::new).map_err(|error| StartError::machine(no_process(&error)));
         };
         if let Some(own) = spare.worker().and_then(|worker| worker.own_folder()).map(Path::to_owned) {
             let from = package.folder.clone();
@@ -90,7 +90,7 @@ impl ProcessExecutor {
                 .await
                 .map_err(io::Error::other)
                 .flatten()
-                .map_err(|error| StartError::new(format!("its files could not be put in place: {error}")))?;
+                .map_err(|error| StartError::machine(format!("its files could not be put in place: {error}")))?;
         }
         Ok(spare)
     }
@@ -252,7 +252,7 @@ impl Executor for ProcessExecutor {
 }
 
 fn bound(worker: &Worker, function: &Arc<Function>) -> Result<(), StartError> {
-    worker.adopt(function).map_err(|error| StartError::new(format!("its limits could not be set: {error}")))
+    worker.adopt(function).map_err(|error| StartError::machine(format!("its limits could not be set: {error}")))
 }
 
 fn frame_slot(stream: UnixStream, worker: &Arc<Worker>, function: &Function) -> ProcessSlot {
@@ -291,6 +291,16 @@ fn binary(entrypoint: &str, folder: &Path) -> Result<String, StartError> {
     Ok(program.to_owned())
 }
 
+/// A program that cannot be executed is the function's fault, a machine without room is not.
 fn cannot_start(error: io::Error) -> StartError {
-    StartError::new(format!("its process could not be started: {error}"))
+    use io::ErrorKind::{OutOfMemory, QuotaExceeded, ReadOnlyFilesystem, StorageFull, WouldBlock};
+    let reason = no_process(&error);
+    match error.kind() {
+        OutOfMemory | QuotaExceeded | ReadOnlyFilesystem | StorageFull | WouldBlock => StartError::machine(reason),
+        _ => StartError::new(reason),
+    }
+}
+
+fn no_process(error: &io::Error) -> String {
+    format!("its process could not be started: {error}")
 }

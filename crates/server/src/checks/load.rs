@@ -89,7 +89,12 @@ async fn load(state: &State, function: &Arc<Function>, keep: bool, until: Instan
     let failed = match tokio::time::timeout(LOAD + MARGIN, runtime.load(function)).await {
         Ok(Ok(())) => None,
         Ok(Err(CallError::NotReady { reason })) => Some(reason),
-        Ok(Err(error @ (CallError::NotFetched { .. } | CallError::Busy { .. } | CallError::Stopping))) => {
+        Ok(Err(
+            error @ (CallError::NotFetched { .. }
+            | CallError::NotStarted { .. }
+            | CallError::Busy { .. }
+            | CallError::Stopping),
+        )) => {
             return Err(Untried::Unable(format!("function {} version {}: {error}", function.name, function.number)));
         }
         Ok(Err(error)) => Some(error.to_string()),

@@ -1,19 +1,17 @@
 //! Heartbeats of this node, and takeover of executions from dead nodes. SQLite needs neither: one
 //! server owns the data directory, and its start gives back what the previous one held.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use milepost_catalog::{CatalogError, Node};
 use milepost_model::execution::MAX_ATTEMPTS;
 use tokio_util::sync::CancellationToken;
 
-use super::watch::Watch;
+use super::clock;
 use crate::executions::worker;
 use crate::state::State;
 
 const BEAT: Duration = Duration::from_secs(5);
-/// A node whose heartbeat has not changed for this long while watched is dead.
-const DEAD: Duration = Duration::from_secs(20);
 
 fn is_alone(state: &State) -> bool {
     state.catalog.engine() == milepost_catalog::Engine::Sqlite
@@ -37,7 +35,7 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
     if is_alone(&state) {
         return;
     }
-    let mut watch = Watch::new(DEAD, BEAT * 2);
+    let mut reported = clock::Reported::default();
     let mut ticks = tokio::time::interval(BEAT);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -45,21 +43,20 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
             () = stop.cancelled() => return,
             _ = ticks.tick() => {}
         }
-        if let Err(error) = once(&state, &mut watch).await {
-            // Other nodes may not have reached the database either, so earlier observations are
-            // worthless.
-            watch.forget();
+        let beaten = once(&state).await;
+        reported.look(&state);
+        if let Err(error) = beaten {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "the beat of this node could not be written; others may take over its executions");
         }
     }
 }
 
-async fn once(state: &State, watch: &mut Watch) -> Result<(), CatalogError> {
+async fn once(state: &State) -> Result<(), CatalogError> {
     let own = state.executions.node();
     state.catalog.node_beat(own).await?;
-    let others: Vec<Node> = state.catalog.nodes().await?.into_iter().filter(|node| node.name != own).collect();
-    let dead = watch.look(others, Instant::now());
+    let mut dead = state.catalog.nodes_dead().await?;
+    dead.retain(|node| node.name != own);
     if dead.is_empty() {
         return Ok(());
     }
@@ -90,7 +87,7 @@ pub(crate) async fn leave(state: &State) {
         Ok(_) => worker::tell(state).await,
         Err(error) => {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "this node could not say that it leaves; others notice after {} s", DEAD.as_secs());
+            tracing::warn!(error, "this node could not say that it leaves; others notice after 20 s");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::error::{ApiError, ApiResult};
 use crate::state::State;
 
 /// How long the holder of an install has it without renewing its lease.
-pub(crate) const LEASE_MS: i64 = 120_000;
+pub(crate) const LEASE_MS: i64 = 25_000;
 const RENEW: Duration = Duration::from_millis(LEASE_MS as u64 / 4);
 /// How long a user's request waits while another task holds the install.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -7,6 +7,7 @@ pub(crate) mod cursor;
 pub(crate) mod docs_page;
 pub(crate) mod door;
 pub(crate) mod extract;
+pub(crate) mod idempotency;
 pub(crate) mod middleware;
 pub(crate) mod open_files;
 pub(crate) mod rule;

@@ -10,6 +10,7 @@ use crate::error::{ApiResult, internal};
 use crate::state::State;
 
 pub(crate) enum Accepted {
+    /// Queued, or what an earlier request with the same key made.
     Queued(Box<Execution>),
     /// A synchronous execution: its id, and how its only attempt ended.
     Ran(String, Over),
@@ -22,7 +23,7 @@ pub(crate) fn accept(state: &State, app: AppName, accept: Accept) -> JoinHandle<
     let state = state.clone();
     state.executions.tasks.clone().spawn(async move {
         let claimed = state.catalog.execution_accept(&app, accept).await?;
-        if !claimed.execution.sync {
+        if claimed.attempt == 0 {
             state.executions.wake_worker();
             return Ok(Accepted::Queued(Box::new(claimed.execution)));
         }

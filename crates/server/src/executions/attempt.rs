@@ -13,10 +13,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::Registered;
 use super::began::Began;
 use super::binding::{self, Binding};
 use super::outcome::{self, Outcome};
+use super::{Registered, worker};
 use crate::state::State;
 
 /// Header that passes the execution's id to the function.
@@ -36,11 +36,15 @@ pub(crate) enum Over {
     LetGo,
     /// All instances were busy, so the execution is queued again.
     Postponed,
+    /// This node could not start it, so it is queued again.
+    Unstarted,
 }
 
 enum Called {
     Outcome(Outcome),
     Busy,
+    /// This node could not start it.
+    Unstarted(String),
     /// The server stopped before the function answered.
     Stopping,
 }
@@ -77,9 +81,13 @@ async fn run(state: &State, claimed: &Claimed, cancelled: &CancellationToken) ->
             Ok(Called::Outcome(outcome)) => outcome,
             Ok(Called::Stopping) => return let_go(state, claimed).await,
             Ok(Called::Busy) => return postpone(state, claimed).await,
+            Ok(Called::Unstarted(why)) => return unstarted(state, claimed, &why).await,
             Err(_) => Outcome::error("Something went wrong inside the server; its log has the cause."),
         },
     };
+    if began.at().is_some() {
+        state.executions.able.started();
+    }
     let finish = Finish {
         status: outcome.status,
         result: outcome.result,
@@ -120,6 +128,32 @@ async fn postpone(state: &State, claimed: &Claimed) -> Over {
     Over::Postponed
 }
 
+/// Queues the execution again after a delay, for another node if there is one: an attempt that
+/// could not start is no attempt.
+async fn unstarted(state: &State, claimed: &Claimed, why: &str) -> Over {
+    let id = &claimed.execution.id;
+    state.executions.able.failed(why, Instant::now());
+    let given_back = state.catalog.execution_unstarted(id.clone(), state.executions.node(), claimed.attempt, why);
+    match given_back.await {
+        Ok(Some(delay)) => {
+            tracing::warn!(execution = id, why, "an execution could not be started and is queued again");
+            let state = state.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(delay).await;
+                // Others first.
+                worker::tell(&state).await;
+                state.executions.wake_worker();
+            });
+        }
+        Ok(None) => {}
+        Err(error) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, execution = id, "an execution that could not be started could not be queued again");
+        }
+    }
+    Over::Unstarted
+}
+
 /// Retries until the result is recorded: an accepted execution must end, even if the database is
 /// down for a while.
 async fn end(state: &State, claimed: &Claimed, finish: Finish) -> Over {
@@ -154,6 +188,9 @@ async fn call(state: &State, claimed: &Claimed, began: &Began) -> Called {
             Ok(bound) => match once(state, claimed, bound, began).await {
                 Err(CallError::Stopping) if state.executions.is_stopping() => return Called::Stopping,
                 Err(CallError::Busy { .. }) if patient => return Called::Busy,
+                Err(error @ (CallError::NotFetched { .. } | CallError::NotStarted { .. })) if patient => {
+                    return Called::Unstarted(error.to_string());
+                }
                 // A pool may stop on its own; another one replaces it.
                 Err(CallError::Stopping) if patient => {}
                 Err(error) => return Called::Outcome(outcome::of_error(&error)),

@@ -2,11 +2,13 @@
 //! heartbeats.
 //!
 //! `accept` records an execution, `worker` claims from the queue, and `attempt` runs one attempt
-//! with the help of `binding`, `began` and `outcome`. `webhook` handles webhook calls, which
-//! `calls` rate-limits. `scheduler` fires jobs and timers. `beat` recovers the executions of dead
-//! nodes, which `watch` detects, and `orphans` recovers those that this node holds but does not
-//! run. `docs/decisions/008-executions.md` lists what must hold.
+//! with the help of `binding`, `began` and `outcome`; `able` notes whether this node can start any.
+//! `webhook` handles webhook calls, which `calls` rate-limits. `scheduler` fires jobs and timers.
+//! `cluster::beat` recovers the executions of dead nodes, and `orphans` those that this node holds
+//! but does not run. `docs/decisions/008-executions.md` and `017-leases-and-time.md` list what must
+//! hold.
 
+pub(crate) mod able;
 mod accept;
 mod attempt;
 mod began;
@@ -38,6 +40,8 @@ use crate::state::State;
 
 /// Polling interval, in case a notification is lost.
 const LOOK: Duration = Duration::from_secs(5);
+/// Further than clocks are apart.
+const FAR_MS: i64 = 365 * 24 * 3600 * 1000;
 
 /// State shared by all executions of this server.
 pub(crate) struct Executions {
@@ -56,6 +60,7 @@ pub(crate) struct Executions {
     running: Mutex<HashMap<(String, i64), CancellationToken>>,
     tasks: TaskTracker,
     calls: calls::Calls,
+    pub(crate) able: able::Able,
     /// Cancelled when the drain times out: running attempts are then given back.
     cut: CancellationToken,
 }
@@ -73,6 +78,7 @@ impl Executions {
             running: Mutex::default(),
             tasks: TaskTracker::new(),
             calls: calls::Calls::default(),
+            able: able::Able::default(),
             cut: CancellationToken::new(),
         }
     }
@@ -104,6 +110,24 @@ impl Executions {
             }
         }
         found
+    }
+
+    /// Cancels attempts that the database does not have as this node's, after it may have lost some
+    /// of what was written. Their results would not count.
+    pub(crate) async fn prove(&self, state: &State) {
+        let here: Vec<_> = self.lock().keys().cloned().collect();
+        // Also those that have only just begun.
+        let held = match state.catalog.executions_held(&self.node, -FAR_MS).await {
+            Ok(held) => held,
+            // Ending them finds out.
+            Err(_) => return,
+        };
+        for attempt in here.iter().filter(|attempt| !held.contains(attempt)) {
+            if let Some(token) = self.lock().get(attempt) {
+                tracing::warn!(execution = attempt.0, "an execution of this node is not in the database any more");
+                token.cancel();
+            }
+        }
     }
 
     /// Waits until all running attempts have ended, then gives back those that exceed the timeout.

@@ -49,9 +49,11 @@ pub(super) fn of_error(error: &CallError) -> Outcome {
         CallError::Crashed { how } => Outcome::failed(&why).because(crashed(how, false)),
         CallError::Threw(thrown) => Outcome::failed(&why).because(threw(thrown)),
         CallError::Malformed { .. } | CallError::RequestBody { .. } => Outcome::failed(&why),
-        CallError::Busy { .. } | CallError::NotReady { .. } | CallError::NotFetched { .. } | CallError::Stopping => {
-            Outcome::error(&why)
-        }
+        CallError::Busy { .. }
+        | CallError::NotReady { .. }
+        | CallError::NotFetched { .. }
+        | CallError::NotStarted { .. }
+        | CallError::Stopping => Outcome::error(&why),
     }
 }
 

@@ -6,6 +6,7 @@ use milepost_catalog::CatalogError;
 use tokio_util::sync::CancellationToken;
 
 use super::LOOK;
+use crate::cluster::clock;
 use crate::state::State;
 
 /// Maximum jobs, and maximum timers, fired by one transaction.
@@ -35,7 +36,7 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
 /// Fires everything due and returns how long to wait. Never longer than [`LOOK`], because another
 /// node may add something earlier and the system clock may change.
 async fn fire(state: &State, stop: &CancellationToken) -> Result<Duration, CatalogError> {
-    while !stop.is_cancelled() {
+    while !stop.is_cancelled() && clock::is_trusted(&state.catalog) {
         let Some(due) = state.catalog.earliest_due().await? else { return Ok(LOOK) };
         let wait = due.as_millisecond() - state.catalog.now().as_millisecond();
         if let Ok(wait @ 1..) = u64::try_from(wait) {

@@ -6,16 +6,17 @@ use axum::http::HeaderMap;
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use hmac::{Hmac, Mac};
-use milepost_catalog::{Accept, CalledWebhook};
+use milepost_catalog::{Accept, CalledWebhook, RequestKey};
 use milepost_model::execution::{Cause, Execution, MAX_INPUT, NewExecution};
 use milepost_model::refusal::View;
-use milepost_model::{Code, Next, Refusal};
+use milepost_model::{Code, Digest, Next, Refusal};
 use sha2::Sha256;
 
 use super::webhook_input::input_of;
 use super::{Accepted, accept, webhook_headers};
 use crate::edge::body;
 use crate::edge::extract::declared_length;
+use crate::edge::idempotency::delivery;
 use crate::error::{ApiError, ApiResult, internal};
 use crate::state::State;
 
@@ -56,7 +57,12 @@ pub(crate) async fn invoke(state: &State, id: &str, request: Request, descriptio
     let CalledWebhook { app, webhook, .. } = called;
     let new = NewExecution { function: webhook.function, version: webhook.selector, input, sync: false, description };
     let node = state.executions.node().to_owned();
-    let asked = Accept { new, headers, cause: Cause::webhook(id), started_by: webhook.created_by, node };
+    // Includes the body: another request with the id cannot suppress a delivery.
+    let key = delivery(&parts.headers).map(|delivery| {
+        let content = Digest::of(&bytes);
+        RequestKey { key: format!("{id} {delivery} {content}"), fingerprint: content, again_after_failure: true }
+    });
+    let asked = Accept { new, headers, cause: Cause::webhook(id), started_by: webhook.created_by, node, key };
     match accept(state, app, asked).await.map_err(|error| internal(&error))?? {
         Accepted::Queued(execution) => Ok(*execution),
         Accepted::Ran(..) => Err(not_found()),

@@ -13,6 +13,9 @@ use crate::state::State;
 /// costs all of them a query.
 const TELL: Duration = Duration::from_millis(200);
 
+/// Delay before looking again at executions that were left to another node.
+const SOON: Duration = Duration::from_millis(500);
+
 /// Why the worker woke up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Woken {
@@ -61,6 +64,7 @@ pub(crate) async fn repeat(state: State, stop: CancellationToken) {
                 listening = heard.is_some();
                 Woken::Told
             }
+            () = tokio::time::sleep(SOON), if turn.left_some() => Woken::Freed,
             _ = looks.tick() => Woken::Time,
         };
     }
@@ -85,7 +89,7 @@ async fn look(
             }
         }
     }
-    let free = executions.places.available_permits();
+    let free = executions.able.places(executions.places.available_permits(), Instant::now());
     if free == 0 || stop.is_cancelled() {
         return Ok(());
     }

@@ -1,32 +1,107 @@
 //! File trees of static items for the gateway. Each is built once and shared while in use.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared, join_all};
 use milepost_gateway::{FileRef, FileTree};
 use milepost_model::{Code, Digest, Refusal};
+use tokio::sync::Semaphore;
 
 use crate::content::trees;
 use crate::error::ApiResult;
 use crate::state::Store;
 
-#[derive(Default)]
-pub(crate) struct FileTrees(Mutex<HashMap<Digest, Weak<FileTree>>>);
+/// How long a view waits for trees that are not in memory. Loads go on after that, and a later view
+/// finds their results.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Trees that are loaded at once.
+const LOADS: usize = 32;
+
+type Load = Shared<BoxFuture<'static, Result<Arc<FileTree>, Refusal>>>;
+
+pub(crate) struct FileTrees {
+    known: Mutex<HashMap<Digest, Entry>>,
+    loads: Arc<Semaphore>,
+}
+
+enum Entry {
+    Used(Weak<FileTree>),
+    /// Keeps the result until the next request for it.
+    Loading(Load),
+}
+
+impl Default for FileTrees {
+    fn default() -> Self {
+        Self { known: Mutex::default(), loads: Arc::new(Semaphore::new(LOADS)) }
+    }
+}
 
 impl FileTrees {
-    pub(crate) async fn get(&self, store: &Store, root: Digest) -> ApiResult<Arc<FileTree>> {
-        if let Some(tree) = self.lock().get(&root).and_then(Weak::upgrade) {
-            return Ok(tree);
+    /// Returns those of the trees that are in memory or can be loaded in time, and why others could
+    /// not be loaded. Waits only if one is not in memory.
+    pub(super) async fn get_many(
+        &self,
+        store: &Store,
+        roots: impl IntoIterator<Item = Digest>,
+    ) -> (HashMap<Digest, Arc<FileTree>>, Option<Refusal>) {
+        let (mut found, mut loads) = (HashMap::new(), Vec::new());
+        for root in roots {
+            match self.find_or_load(store, root) {
+                Ok(tree) => drop(found.insert(root, tree)),
+                Err(load) => loads.push(async move { (root, load.await) }),
+            }
         }
-        let tree = Arc::new(load(store, root).await?);
-        let mut known = self.lock();
-        known.retain(|_, tree| tree.strong_count() > 0);
-        known.insert(root, Arc::downgrade(&tree));
-        Ok(tree)
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let loads = loads.into_iter().map(|load| tokio::time::timeout_at(deadline, load));
+        let mut problem = None;
+        for loaded in join_all(loads).await {
+            match loaded {
+                Ok((root, Ok(tree))) => {
+                    self.lock().insert(root, Entry::Used(Arc::downgrade(&tree)));
+                    found.insert(root, tree);
+                }
+                Ok((root, Err(refusal))) => {
+                    self.lock().remove(&root);
+                    problem = Some(refusal);
+                }
+                Err(_) => {
+                    let late = format!("The blob store did not answer within {} s.", PATIENCE.as_secs());
+                    problem = problem.or_else(|| Some(Refusal::new(Code::Unavailable, late)));
+                }
+            }
+        }
+        (found, problem)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Digest, Weak<FileTree>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn find_or_load(&self, store: &Store, root: Digest) -> Result<Arc<FileTree>, Load> {
+        let mut known = self.lock();
+        match known.get(&root) {
+            Some(Entry::Loading(load)) => return Err(load.clone()),
+            Some(Entry::Used(tree)) => {
+                if let Some(tree) = tree.upgrade() {
+                    return Ok(tree);
+                }
+            }
+            None => {}
+        }
+        let (store, loads) = (store.clone(), Arc::clone(&self.loads));
+        let load = async move {
+            let _place = loads.acquire().await;
+            load(&store, root).await.map(Arc::new).map_err(|error| error.0)
+        };
+        let load = load.boxed().shared();
+        known.retain(|_, entry| !matches!(entry, Entry::Used(tree) if tree.strong_count() == 0));
+        known.insert(root, Entry::Loading(load.clone()));
+        drop(known);
+        tokio::spawn(load.clone());
+        Err(load)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Digest, Entry>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

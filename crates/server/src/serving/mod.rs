@@ -5,6 +5,8 @@
 
 mod bind;
 mod file_trees;
+mod history;
+mod keep_fresh;
 mod package_needs;
 mod package_note;
 mod package_sweep;
@@ -16,6 +18,7 @@ pub(crate) mod urls;
 mod views;
 
 pub(crate) use bind::{bind_all, bind_alone};
+pub(crate) use keep_fresh::keep_fresh;
 pub(crate) use packages::Packages;
 pub(crate) use plane::{Host, Plane};
-pub(crate) use refresh::{Views, keep_fresh};
+pub(crate) use refresh::Views;

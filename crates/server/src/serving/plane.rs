@@ -14,9 +14,10 @@ use milepost_gateway::view::AppView;
 use milepost_gateway::{Backend, CallContext, CallFailure, CallScope, FileRef, LoadFailure, RequestBody};
 use milepost_model::{AppName, Clock, Digest, Timestamp};
 use milepost_runtime::{CallError, Function, HostError, LogLine, Package, ResponseBody, Runtime, SealedValue};
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{OwnedMutexGuard, Semaphore};
 
 use super::file_trees::FileTrees;
+use super::history::History;
 use super::packages::Packages;
 use super::tokens::{self, Tokens};
 use super::views::AppMemory;
@@ -24,6 +25,9 @@ use crate::error::{ApiResult, internal};
 use crate::keyring::Keyring;
 use crate::logs::Logs;
 use crate::state::Store;
+
+/// Below the number of the pool's connections.
+const READS: usize = 8;
 
 /// The server's side of the data plane.
 pub(crate) struct Plane {
@@ -34,6 +38,10 @@ pub(crate) struct Plane {
     pub(super) trees: FileTrees,
     pub(super) packages: Arc<Packages>,
     pub(crate) tokens: Tokens,
+    pub(crate) history: History,
+    /// Bounds how many apps are read at once, to leave connections to others. Not held while files
+    /// are waited for.
+    pub(super) reads: Semaphore,
     /// State kept for each app between two views. Its lock serializes refreshes of the app.
     apps: Mutex<HashMap<AppName, Arc<tokio::sync::Mutex<AppMemory>>>>,
 }
@@ -48,6 +56,8 @@ impl Plane {
             trees: FileTrees::default(),
             packages,
             tokens: Tokens::default(),
+            history: History::default(),
+            reads: Semaphore::new(READS),
             apps: Mutex::default(),
         }
     }
@@ -176,7 +186,7 @@ fn failure(error: &CallError) -> CallFailure {
 fn told(error: &CallError) -> String {
     match error {
         CallError::Threw(_) => "The function failed.".to_owned(),
-        CallError::NotReady { .. } | CallError::NotFetched { .. } => {
+        CallError::NotReady { .. } | CallError::NotFetched { .. } | CallError::NotStarted { .. } => {
             "No instance of the function became ready.".to_owned()
         }
         CallError::Malformed { .. } => "The function returned an invalid response.".to_owned(),

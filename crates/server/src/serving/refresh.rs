@@ -1,35 +1,37 @@
-//! Keeps views up to date: after a write that affects them (`effects`); on notifications from other
-//! nodes; and by polling, so that a lost notification delays an update by seconds at most.
+//! Keeps views up to date after a write that affects them (`effects`). `keep_fresh` follows the
+//! changes of other nodes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
-use milepost_catalog::Heard;
+use milepost_catalog::{Continuity, Position};
 use milepost_gateway::view::AppView;
 use milepost_gateway::{Backend as _, Directory};
 use milepost_model::AppName;
 use milepost_runtime::Function;
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Notify;
 
+use super::history::Seen;
 use super::plane::Plane;
-use super::views::{AppMemory, NewView, stamp};
-use crate::error::ApiResult;
-use crate::state::State;
-
-/// Polling interval.
-const LOOK: Duration = Duration::from_secs(5);
+use super::views::{AppMemory, NewView};
+use crate::error::{ApiError, ApiResult};
 
 /// The views that the gateway serves from.
 pub(crate) struct Views {
-    plane: Arc<Plane>,
+    pub(super) plane: Arc<Plane>,
     directory: Arc<Directory<Function>>,
+    /// Notified when `keep_fresh` should compare all views with the ledger at once.
+    pub(super) look: Notify,
 }
 
 impl Views {
     pub(crate) fn new(plane: Arc<Plane>, directory: Arc<Directory<Function>>) -> Self {
-        Self { plane, directory }
+        Self { plane, directory, look: Notify::new() }
+    }
+
+    /// Compares all views with the ledger now instead of at the next poll.
+    pub(crate) fn look_now(&self) {
+        self.look.notify_one();
     }
 
     /// Reloads the app and publishes the new view. Once this returns, the next request sees it.
@@ -39,13 +41,11 @@ impl Views {
                 self.directory.publish(view);
             }
             None => {
-                // A new app with the same name has a higher stamp, so this does not block it.
-                if let Some(view) = self.directory.get(app.as_str()) {
-                    self.directory.remove(app.as_str(), view.event);
-                }
+                self.directory.remove(app.as_str(), self.plane.history.next_read());
             }
         };
-        self.plane.look(app, show).await
+        let (_, problem) = self.plane.look(app, show).await?;
+        problem.map_or(Ok(()), Err)
     }
 
     /// The app's current view, loaded if necessary. `None` if the app does not exist.
@@ -64,123 +64,73 @@ impl Views {
         let release = view.as_ref().and_then(|view| view.latest.as_ref().or(view.live.as_ref()));
         Ok(release.map(|release| self.plane.make_call_token(app.as_str(), &release.id)).unwrap_or_default())
     }
-
-    /// Refreshes every app that has new events. An app that cannot be read does not block the
-    /// others; the first error is returned at the end.
-    async fn catch_up(&self) -> ApiResult<()> {
-        let catalog = &self.plane.store.catalog;
-        self.plane.tokens.refresh(catalog).await?;
-        let marks = catalog.serving_marks().await?;
-        let mut here: HashMap<_, i64> = self.directory.events().into_iter().collect();
-        let mut behind = Vec::new();
-        for (app, id, event) in marks {
-            let seen = here.remove(app.as_str());
-            if seen.is_none_or(|seen| seen < stamp(id, event)) {
-                behind.push(app);
-            }
-        }
-        behind.extend(here.into_keys().filter_map(|gone| gone.parse().ok()));
-        let mut outcome = Ok(());
-        for app in behind {
-            if let Err(mut error) = self.refresh(&app).await {
-                // If the database is down, refreshing the other apps would fail too.
-                catalog.ping().await?;
-                error.0.message = format!("App `{app}`: {}", error.0.message);
-                outcome = outcome.and(Err(error));
-            }
-        }
-        self.plane.packages.all_needs_are_told();
-        self.plane.packages.note_again();
-        outcome
-    }
 }
 
 impl Plane {
     /// The app's current view. Returns `None` if the app does not exist, and then drops its state.
     pub(super) async fn view(&self, app: &AppName) -> ApiResult<Option<Arc<AppView<Function>>>> {
-        self.look(app, |seen| seen).await
+        // Releases that could not be loaded are part of the view as such, and read again later.
+        self.look(app, |seen| seen).await.map(|(seen, _)| seen)
     }
 
-    /// Passes the app's current view to `show`. Serialized per app, so the latest read always wins,
-    /// even if a deleted app is created again meanwhile.
-    async fn look<T>(&self, app: &AppName, show: impl FnOnce(Option<Arc<AppView<Function>>>) -> T) -> ApiResult<T> {
+    /// Passes the app's current view to `show`, and returns why some of it is not loaded.
+    /// Serialized per app, so the latest read always wins, even if a deleted app is created again
+    /// meanwhile.
+    async fn look<T>(
+        &self,
+        app: &AppName,
+        show: impl FnOnce(Option<Arc<AppView<Function>>>) -> T,
+    ) -> ApiResult<(T, Option<ApiError>)> {
         let mut memory = self.memory(app).await;
         if let Some(made) = self.read(app, &mut memory).await? {
             self.runtime.keep_warm(app, &made.warm);
             self.packages.need(app, made.packages);
-            return Ok(show(Some(made.view)));
+            let shown = show(Some(made.view));
+            self.history.note(app, Seen { position: made.position, whole: made.problem.is_none() });
+            return Ok((shown, made.problem));
         }
         self.runtime.keep_warm(app, &[]);
         self.packages.need(app, HashSet::new());
         let shown = show(None);
+        self.history.forget(app);
         // Must come last, because other tasks can look at the app from here on.
         self.forget(app);
-        Ok(shown)
+        Ok((shown, None))
+    }
+
+    /// Reports that events which this node had read are gone.
+    fn history_was_cut(&self, app: &AppName, lost: Position, now: Position) {
+        tracing::error!(
+            %app,
+            lost = lost.event,
+            newest = now.event,
+            "the history of an app was cut: after a failover or a restore, the database lacks events that this node had \
+             read; what they did is undone here too"
+        );
+        self.history.cut(app, lost.event, self.clock.now());
+        let (catalog, app) = (self.store.catalog.clone(), app.clone());
+        tokio::spawn(async move {
+            if let Err(error) = catalog.history_cut(&app, lost).await {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, %app, "the cut could not be recorded in the history of the app");
+            }
+        });
     }
 
     async fn read(&self, app: &AppName, memory: &mut AppMemory) -> ApiResult<Option<NewView>> {
-        let Some(mut serving) = self.store.catalog.serving(app, memory.known()).await? else { return Ok(None) };
-        if memory.is_of_another(&serving) {
-            *memory = AppMemory::default();
-            match self.store.catalog.serving(app, memory.known()).await? {
-                Some(again) => serving = again,
-                None => return Ok(None),
-            }
-        }
-        memory.build(serving, &self.store, &self.trees).await.map(Some)
-    }
-}
-
-/// The time of the next poll.
-struct NextLook(Instant);
-
-impl NextLook {
-    /// Returns the output of `heard`, or `None` when it is time to poll. Frequent notifications do
-    /// not delay the poll.
-    async fn unless<T>(&self, heard: impl Future<Output = T>) -> Option<T> {
-        tokio::select! {
-            biased;
-            () = tokio::time::sleep_until(self.0) => None,
-            heard = heard => Some(heard),
-        }
-    }
-}
-
-/// Loads all views, then keeps them up to date until the server stops.
-pub(crate) async fn keep_fresh(state: State, stop: CancellationToken) {
-    let mut news = state.catalog.listen();
-    let (mut listening, mut failing) = (true, false);
-    let mut next_look = NextLook(Instant::now());
-    loop {
-        let heard = async { if listening { news.recv().await } else { std::future::pending().await } };
-        let heard = tokio::select! {
-            () = stop.cancelled() => return,
-            heard = next_look.unless(heard) => heard,
+        let before = memory.position();
+        let serving = {
+            let _place = self.reads.acquire().await;
+            self.store.catalog.serving(app, memory.known()).await?
         };
-        match heard {
-            Some(Some(Heard::App(app))) => {
-                // The next poll retries a failed refresh.
-                let _ = state.views.refresh(&app).await;
-                continue;
-            }
-            Some(None) => {
-                // Only this process writes to the database, so polling is enough.
-                listening = false;
-                continue;
-            }
-            Some(Some(Heard::Gap)) | None => {}
+        let Some(serving) = serving else { return Ok(None) };
+        if serving.continuity != Continuity::Follows {
+            *memory = AppMemory::default();
         }
-        let caught_up = state.views.catch_up().await;
-        if let Err(error) = &caught_up
-            && !failing
-        {
-            tracing::warn!(message = %error.0, "views could not be refreshed; what was served goes on being served");
+        if let (Continuity::Cut, Some(lost)) = (serving.continuity, before) {
+            self.history_was_cut(app, lost, serving.position);
         }
-        if caught_up.is_ok() && failing {
-            tracing::info!("views are fresh again");
-        }
-        failing = caught_up.is_err();
-        next_look = NextLook(Instant::now() + LOOK);
+        Ok(Some(memory.build(serving, self.history.next_read(), &self.store, &self.trees).await))
     }
 }
 
@@ -226,12 +176,5 @@ mod tests {
         assert!(futures::poll!(&mut waiting).is_pending(), "two look at the same time");
         drop(second);
         waiting.await;
-    }
-
-    #[tokio::test]
-    async fn notifications_do_not_delay_polling() {
-        let next_look = NextLook(Instant::now() + Duration::from_millis(20));
-        let hearing = async { while next_look.unless(tokio::task::yield_now()).await.is_some() {} };
-        tokio::time::timeout(Duration::from_secs(30), hearing).await.expect("the refresher stopped");
     }
 }

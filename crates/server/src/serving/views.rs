@@ -4,16 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use milepost_catalog::{Known, Serving, ServingAlias, ServingRelease, ServingVersion};
+use milepost_catalog::{Known, Position, Serving, ServingAlias, ServingRelease, ServingVersion};
 use milepost_gateway::view::{AppView, Expires, Mount, NameMap, ReleaseView, Target};
 use milepost_gateway::{FileTree, Route, RouteRewrite};
 use milepost_model::spec::{PinRole, RouteSpec, StaticSpec};
-use milepost_model::{AliasName, AppName, Digest, Timestamp, UnitKind, UnitName, UnitSpec};
+use milepost_model::{AliasName, AppName, Digest, TagName, Timestamp, UnitKind, UnitName, UnitSpec};
 use milepost_runtime::Function;
 
 use super::bind::{Members, Versions, bind, is_served};
 use super::file_trees::FileTrees;
-use crate::error::ApiResult;
+use crate::error::ApiError;
 use crate::state::Store;
 
 /// State of one app that is kept between two views.
@@ -27,7 +27,10 @@ pub(crate) struct AppMemory {
     releases: HashMap<String, Built>,
     expired: Arc<NameMap<Timestamp>>,
     newest_release: i64,
-    app_id: i64,
+    /// Where in the app's history the last read was.
+    position: Option<Position>,
+    /// The last view. A pointer keeps the release that it has there until its new one is loaded.
+    shown: Option<Arc<AppView<Function>>>,
 }
 
 struct Built {
@@ -53,11 +56,16 @@ pub(crate) struct NewView {
     pub warm: Vec<(Arc<Function>, u32)>,
     /// The packages of live and of all tagged releases.
     pub packages: HashSet<Digest>,
+    /// What this view is up to date with, unless there was a problem.
+    pub position: Position,
+    /// Why some releases are not loaded.
+    pub problem: Option<ApiError>,
 }
 
 impl AppMemory {
     pub(crate) fn known(&self) -> Known {
         Known {
+            position: self.position,
             app_versions: self.members.keys().copied().collect(),
             versions: self.versions.keys().copied().collect(),
             active: self.releases.keys().cloned().collect(),
@@ -65,39 +73,60 @@ impl AppMemory {
         }
     }
 
-    /// Whether a different app now has this name, which makes the whole state invalid.
-    pub(crate) fn is_of_another(&self, serving: &Serving) -> bool {
-        self.app_id != 0 && self.app_id != serving.app_id
+    pub(crate) fn position(&self) -> Option<Position> {
+        self.position
     }
 
-    pub(crate) async fn build(&mut self, serving: Serving, store: &Store, trees: &FileTrees) -> ApiResult<NewView> {
-        self.app_id = serving.app_id;
+    /// Builds a view. Files that are not in memory are waited for only briefly: releases that lack
+    /// them are left out, and the view has a problem. `order` rises with each read.
+    pub(crate) async fn build(
+        &mut self,
+        mut serving: Serving,
+        order: i64,
+        store: &Store,
+        trees: &FileTrees,
+    ) -> NewView {
+        // Set together with what was read, also if some of it cannot be shown yet.
+        self.position = Some(serving.position);
         self.newest_release = serving.newest_release;
-        self.versions.extend(serving.versions.into_iter().map(|(id, version)| (id, Arc::new(version))));
-        for (number, ids) in serving.members {
+        self.versions
+            .extend(std::mem::take(&mut serving.versions).into_iter().map(|(id, version)| (id, Arc::new(version))));
+        for (number, ids) in std::mem::take(&mut serving.members) {
             self.members.insert(number, Arc::new(Members::new(&ids, &self.versions)));
         }
         if !serving.expired.is_empty() {
             let before = self.expired.iter().map(|(id, at)| (id.clone(), *at));
-            let since = serving.expired.into_iter().map(|(id, at)| (id.into(), at));
+            let since = std::mem::take(&mut serving.expired).into_iter().map(|(id, at)| (id.into(), at));
             self.expired = Arc::new(before.chain(since).collect());
         }
         let mut built = HashMap::with_capacity(serving.releases.len());
+        let mut stale = Vec::new();
         for release in &serving.releases {
-            let known = self.releases.remove(&release.id).filter(|known| is_current(known, &serving.aliases));
-            let made = match known {
-                Some(known) => known,
-                None => {
-                    let (view, followed) = self.release(&serving.app, release, &serving.aliases, store, trees).await?;
-                    let others = built.values().chain(self.releases.values());
-                    Built { view: Arc::new(view.sharing(others.map(|other: &Built| &other.view))), followed }
-                }
-            };
-            built.insert(release.id.clone(), made);
+            match self.releases.remove(&release.id).filter(|known| is_current(known, &serving.aliases)) {
+                Some(known) => drop(built.insert(release.id.clone(), known)),
+                None => stale.push(release),
+            }
+        }
+        let roots: HashSet<Digest> = stale.iter().flat_map(|release| self.trees_of(release)).collect();
+        let (trees, problem) = trees.get_many(store, roots).await;
+        for release in stale {
+            if let Some((view, followed)) = self.release(&serving.app, release, &serving.aliases, &trees) {
+                let view = Arc::new(view.sharing(built.values().map(|other: &Built| &other.view)));
+                built.insert(release.id.clone(), Built { view, followed });
+            }
         }
         self.releases = built;
         self.forget(&serving.releases, &serving.aliases);
-        Ok(self.view(&serving.app, serving.event, serving.live, serving.latest, &serving.releases))
+        let made = self.view(&serving, order);
+        self.shown = Some(Arc::clone(&made.view));
+        NewView { problem: problem.map(ApiError), ..made }
+    }
+
+    /// The roots of the static items of a release.
+    fn trees_of(&self, release: &ServingRelease) -> Vec<Digest> {
+        let Some(members) = self.members.get(&release.app_version) else { return Vec::new() };
+        let specs = members.of_kind(UnitKind::Static).map(|version| &version.spec);
+        specs.filter_map(|spec| if let UnitSpec::Static(spec) = spec { Some(spec.tree) } else { None }).collect()
     }
 
     /// Drops everything that no active release needs.
@@ -125,17 +154,29 @@ impl AppMemory {
         self.functions.retain(|_, function| Arc::strong_count(function) > 1);
     }
 
-    fn view(
-        &self,
-        app: &AppName,
-        event: i64,
-        live: Option<String>,
-        latest: Option<String>,
-        releases: &[ServingRelease],
-    ) -> NewView {
-        let find =
-            |id: &Option<String>| id.as_ref().and_then(|id| self.releases.get(id)).map(|built| Arc::clone(&built.view));
+    fn view(&self, serving: &Serving, order: i64) -> NewView {
+        let mut unready = Vec::new();
+        // The release that a name leads to. Until it is loaded, the one that the name led to before.
+        let mut shown = |name: &str, id: &str, before: Option<&Arc<ReleaseView<Function>>>| {
+            let loaded = self.releases.get(id).map(|built| &built.view);
+            if loaded.is_none() && before.is_none() {
+                unready.push(name.into());
+            }
+            loaded.or(before).cloned()
+        };
+        let before = self.shown.as_deref();
+        let live = serving.live.as_deref();
+        let live = live.and_then(|id| shown("live", id, before.and_then(|view| view.live.as_ref())));
+        let latest = serving.latest.as_deref();
+        let latest = latest.and_then(|id| shown("latest", id, before.and_then(|view| view.latest.as_ref())));
         let mut by_name = Vec::new();
+        for release in &serving.releases {
+            let names = [release.id.as_str()].into_iter().chain(release.tags.iter().map(TagName::as_str));
+            for name in names {
+                let before = before.and_then(|view| view.releases.get(name));
+                by_name.extend(shown(name, &release.id, before).map(|release| (name, release)));
+            }
+        }
         let mut named: HashMap<Digest, Arc<Function>> = HashMap::new();
         let mut packages = HashSet::new();
         let mut name = |built: &Built, is_live: bool| {
@@ -144,38 +185,35 @@ impl AppMemory {
             let kept = functions().filter(|function| is_live || function.scale.min > 0);
             named.extend(kept.map(|function| (function.key, Arc::clone(function))));
         };
-        for release in releases {
-            let Some(built) = self.releases.get(&release.id) else { continue };
-            by_name.push((release.id.as_str(), Arc::clone(&built.view)));
-            for tag in &release.tags {
-                by_name.push((tag.as_str(), Arc::clone(&built.view)));
+        for release in serving.releases.iter().filter(|release| !release.tags.is_empty()) {
+            if let Some(built) = self.releases.get(&release.id) {
                 name(built, false);
             }
         }
-        let (live, latest) = (find(&live), find(&latest));
         if let Some(live) = live.as_ref().and_then(|live| self.releases.get(live.id.as_str())) {
             name(live, true);
         }
         let view = AppView {
-            app: app.as_str().into(),
-            event: stamp(self.app_id, event),
+            app: serving.app.as_str().into(),
+            order,
             live,
             latest,
             releases: by_name.into_iter().collect(),
             expired: Arc::clone(&self.expired),
+            unready: unready.into(),
         };
         let warm = named.into_values().map(|function| (Arc::clone(&function), function.scale.min)).collect();
-        NewView { view: Arc::new(view), warm, packages }
+        NewView { view: Arc::new(view), warm, packages, position: serving.position, problem: None }
     }
 
-    async fn release(
+    /// `None` if a tree is missing.
+    fn release(
         &mut self,
         app: &AppName,
         release: &ServingRelease,
         aliases: &[ServingAlias],
-        store: &Store,
-        trees: &FileTrees,
-    ) -> ApiResult<(ReleaseView<Function>, Vec<Followed>)> {
+        trees: &HashMap<Digest, Arc<FileTree>>,
+    ) -> Option<(ReleaseView<Function>, Vec<Followed>)> {
         let members = self.members.get(&release.app_version).cloned().unwrap_or_default();
         let functions: Vec<Target<Function>> =
             members.of_kind(UnitKind::Function).filter_map(|version| self.target(app, version, &members)).collect();
@@ -195,9 +233,9 @@ impl AppMemory {
         let mut mounts = Vec::new();
         for version in members.of_kind(UnitKind::Static) {
             let UnitSpec::Static(spec) = &version.spec else { continue };
-            mounts.push(mount(spec, trees.get(store, spec.tree).await?));
+            mounts.push(mount(spec, Arc::clone(trees.get(&spec.tree)?)));
         }
-        Ok((ReleaseView::new(release.id.as_str(), mounts, functions, routes), followed))
+        Some((ReleaseView::new(release.id.as_str(), mounts, functions, routes), followed))
     }
 
     fn route_target(
@@ -238,12 +276,6 @@ enum RouteTo {
     Member,
     Version(Arc<ServingVersion>),
     Nothing,
-}
-
-/// Orders views of the same app name. A recreated app counts its events from the start, but has a
-/// higher id.
-pub(crate) fn stamp(app_id: i64, event: i64) -> i64 {
-    app_id.saturating_mul(1 << 32).saturating_add(event)
 }
 
 fn points_at(aliases: &[ServingAlias], function: &UnitName, alias: &AliasName) -> Option<i64> {

@@ -28,7 +28,8 @@ pub(super) async fn open_catalog(settings: &Settings) -> Result<Catalog, StartEr
     } else {
         "check that the folder of the file exists and that you may write to it"
     };
-    let opened = Catalog::open(url, Arc::clone(&settings.clock), Arc::clone(&settings.ids)).await;
+    let (listen, clock) = (settings.database_listen.as_deref(), Arc::clone(&settings.clock));
+    let opened = Catalog::open_listening(url, listen, clock, Arc::clone(&settings.ids)).await;
     let catalog = opened.map_err(|source| StartError::Database { next, source })?;
     // Without a gateway, `--domain` may differ from the one that other nodes serve.
     Ok(if settings.gateway.is_some() { catalog.serving_under(&settings.domain) } else { catalog })

@@ -16,6 +16,7 @@ mod flow;
 mod hidden_secrets;
 mod lifecycle;
 mod lists;
+mod nodes;
 mod problems;
 mod reference;
 mod server;

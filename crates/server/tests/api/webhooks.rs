@@ -167,3 +167,29 @@ async fn rejects_invalid_webhook_requests() {
     refused(call(&server, &webhook), 404, "webhook_not_found").await;
     assert_eq!(server.get(WEBHOOKS).await["items"], json!([]));
 }
+
+#[tokio::test]
+async fn a_repeated_delivery_and_a_repeated_request_run_once() {
+    let server = server().await;
+    let webhook = made(&server, json!({ "function": "hello" })).await;
+    let deliver = async |id: &str, body: &'static str| {
+        let call = call(&server, &webhook).header("x-github-delivery", id).header("content-type", "application/json");
+        started(&server, call.body(body)).await["id"].clone()
+    };
+    let first = deliver("one", "{}").await;
+    assert_eq!(deliver("one", "{}").await, first);
+    assert_ne!(deliver("two", "{}").await, first);
+    assert_ne!(deliver("one", "[1]").await, first, "another body is another delivery");
+
+    let ask = async |input: i64| {
+        let request = server.ask(Method::POST, "/apps/default/executions").header("idempotency-key", "k");
+        let response = request.json(&json!({ "function": "hello", "input": input })).send().await.unwrap();
+        let status = response.status().as_u16();
+        (status, response.json::<Value>().await.unwrap())
+    };
+    let (status, first) = ask(1).await;
+    assert_eq!(status, 202, "{first:#}");
+    assert_eq!(ask(1).await.1["id"], first["id"]);
+    let (status, problem) = ask(2).await;
+    assert_eq!((status, &problem["code"]), (409, &json!("idempotency_mismatch")), "{problem:#}");
+}

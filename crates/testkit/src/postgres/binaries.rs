@@ -31,14 +31,14 @@ fn folder() -> PathBuf {
 
 /// The user that a server runs as.
 #[derive(Clone, Copy)]
-pub(super) struct ServerUser {
+pub(crate) struct ServerUser {
     ids: Option<(u32, u32)>,
 }
 
 impl ServerUser {
     /// PostgreSQL refuses to run as root, so root runs it as another user. `probe` is a file
     /// created by this process.
-    pub(super) fn for_owner_of(probe: &Path) -> Self {
+    pub(crate) fn for_owner_of(probe: &Path) -> Self {
         if fs::metadata(probe).unwrap().uid() != 0 {
             return Self { ids: None };
         }
@@ -47,7 +47,7 @@ impl ServerUser {
         Self { ids: Some(ids.expect("root cannot run PostgreSQL, and there is no user `postgres` or `nobody`")) }
     }
 
-    pub(super) fn give(self, path: &Path) {
+    pub(crate) fn give(self, path: &Path) {
         if let Some((user, group)) = self.ids {
             std::os::unix::fs::chown(path, Some(user), Some(group)).unwrap();
         }
@@ -59,10 +59,15 @@ impl ServerUser {
         let bin = folder();
         let mut command = Command::new(bin.join(program));
         command.env_clear().env("PATH", &bin).env("LC_ALL", "C").current_dir("/").process_group(0);
+        self.apply(&mut command);
+        command
+    }
+
+    /// Makes a program run as this user.
+    pub(crate) fn apply(self, command: &mut Command) {
         if let Some((user, group)) = self.ids {
             command.uid(user).gid(group);
         }
-        command
     }
 }
 

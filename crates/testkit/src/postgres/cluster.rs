@@ -16,11 +16,27 @@ pub struct Cluster {
     _lease: File,
 }
 
+/// How a private server is set up.
+#[derive(Debug, Default)]
+pub struct Setup {
+    /// As durable as in production.
+    pub fsync: bool,
+    /// Settings as in `postgresql.conf`.
+    pub settings: Vec<(&'static str, &'static str)>,
+    /// Files in the data folder, such as certificates. A file `pg_hba.conf` replaces the default.
+    pub files: Vec<(&'static str, String)>,
+}
+
 impl Cluster {
     /// Starts a private server, which takes about a second. With `fsync` it is as durable as in
     /// production.
     pub fn start_private(fsync: bool) -> Self {
-        let instance = Instance::create(fsync);
+        Self::start_with(Setup { fsync, ..Setup::default() })
+    }
+
+    /// Starts a private server with settings and files of its own.
+    pub fn start_with(setup: Setup) -> Self {
+        let instance = Instance::create(setup);
         let path = instance.folder.join("lease");
         let lease = File::create(&path).unwrap();
         lease.lock_shared().unwrap();
@@ -31,6 +47,15 @@ impl Cluster {
     /// The URL of the server's own database `postgres`.
     pub fn url(&self) -> String {
         self.instance.url()
+    }
+
+    pub fn port(&self) -> u16 {
+        self.instance.port
+    }
+
+    /// Runs statements in the server's own database.
+    pub fn execute(&self, sql: &str) {
+        super::database::execute(&self.url(), sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
 
     /// Creates an empty database on this server.

@@ -16,7 +16,7 @@ pub struct TestDatabase {
     server: String,
     name: String,
     /// Keeps the shared server running as long as this database is in use.
-    _lease: Option<File>,
+    lease: Option<File>,
 }
 
 /// Creates an empty database on the server that all tests share. Blocks for some tens of
@@ -32,6 +32,16 @@ pub fn database() -> TestDatabase {
     }
 }
 
+/// Copies a database with everything in it. Connections to the original are closed.
+pub fn copy(of: &TestDatabase) -> TestDatabase {
+    // Nothing may connect meanwhile: a connection would block the copy.
+    of.allow_connections(false);
+    let lease = of.lease.as_ref().map(|lease| lease.try_clone().unwrap());
+    let copy = TestDatabase::from_template(&of.server, &of.name, lease);
+    of.allow_connections(true);
+    copy
+}
+
 impl TestDatabase {
     /// Runs statements, such as a dump in plain SQL.
     pub fn run(&self, statements: &str) {
@@ -39,13 +49,39 @@ impl TestDatabase {
     }
 
     pub(super) fn create(server: &str, lease: Option<File>) -> Self {
+        // Uses the empty template, to which nothing can connect: a connection would block the copy.
+        Self::from_template(server, "template0", lease)
+    }
+
+    /// Replaces the content with that of a copy, as a restore does. Connections are closed.
+    pub fn replace_with(&self, saved: &Self) {
+        self.allow_connections(false);
+        for statement in [
+            format!("DROP DATABASE {} WITH (FORCE)", self.name),
+            format!("CREATE DATABASE {} TEMPLATE {}", self.name, saved.name),
+        ] {
+            execute(&self.server, &statement).unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+        }
+    }
+
+    fn allow_connections(&self, allowed: bool) {
+        let name = &self.name;
+        let mut statements = vec![format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {allowed}")];
+        if !allowed {
+            statements.push(format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"));
+        }
+        for statement in statements {
+            execute(&self.server, &statement).unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+        }
+    }
+
+    fn from_template(server: &str, template: &str, lease: Option<File>) -> Self {
         // Each hasher of the standard library is seeded randomly by the system, which is unique
         // enough.
         let name = format!("test_{:016x}", RandomState::new().build_hasher().finish());
-        // Uses the empty template, to which nothing can connect: a connection would block the copy.
-        let statement = format!("CREATE DATABASE {name} TEMPLATE template0");
+        let statement = format!("CREATE DATABASE {name} TEMPLATE {template}");
         execute(server, &statement).unwrap_or_else(|error| panic!("create a database on {server}: {error:?}"));
-        Self { url: with_database(server, &name), server: server.to_owned(), name, _lease: lease }
+        Self { url: with_database(server, &name), server: server.to_owned(), name, lease }
     }
 
     /// Runs statements directly on the database.

@@ -1,12 +1,14 @@
 //! One server process and its directory. It has no `Drop`: its creator decides how long it lives.
 
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use super::binaries::ServerUser;
+use super::cluster::Setup;
 use super::database;
 use crate::free_port;
 
@@ -18,25 +20,31 @@ pub(super) struct Instance {
     pub(super) port: u16,
     pub(super) postmaster: Child,
     user: ServerUser,
-    fsync: bool,
+    setup: Setup,
 }
 
 impl Instance {
     /// Creates a cluster in a new temporary directory and starts it. Without `fsync` it is several
     /// times as fast, but may lose acknowledged data when it is killed.
-    pub(super) fn create(fsync: bool) -> Self {
+    pub(super) fn create(setup: Setup) -> Self {
         // In the system's temporary directory, because the server's user may not be able to reach
         // the target directory.
         let folder = tempfile::Builder::new().prefix("milepost-pg-").tempdir_in(env::temp_dir()).unwrap().keep();
         let user = ServerUser::for_owner_of(&folder);
         user.give(&folder);
         initialise(&folder, user);
+        for (name, content) in &setup.files {
+            let path = folder.join("data").join(name);
+            fs::write(&path, content).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+            user.give(&path);
+        }
         let deadline = Instant::now() + START_DEADLINE;
         loop {
             // Another process may take the free port first, so each try uses a new one.
             let port = free_port();
-            match launch(&folder, user, port, fsync) {
-                Ok(postmaster) => return Self { folder, port, postmaster, user, fsync },
+            match launch(&folder, user, port, &setup) {
+                Ok(postmaster) => return Self { folder, port, postmaster, user, setup },
                 Err(log) => assert!(Instant::now() < deadline, "PostgreSQL did not start; its log:\n{log}"),
             }
         }
@@ -48,7 +56,7 @@ impl Instance {
         loop {
             // The children of a killed server take a moment to exit, and a new server refuses to
             // start before that.
-            match launch(&self.folder, self.user, self.port, self.fsync) {
+            match launch(&self.folder, self.user, self.port, &self.setup) {
                 Ok(postmaster) => break self.postmaster = postmaster,
                 Err(log) => assert!(Instant::now() < deadline, "PostgreSQL did not start again; its log:\n{log}"),
             }
@@ -75,12 +83,15 @@ fn initialise(folder: &Path, user: ServerUser) {
 }
 
 /// Starts the server and waits until it responds. The error is its log.
-fn launch(folder: &Path, user: ServerUser, port: u16, fsync: bool) -> Result<Child, String> {
+fn launch(folder: &Path, user: ServerUser, port: u16, setup: &Setup) -> Result<Child, String> {
     let log = File::create(folder.join("log")).unwrap();
     let mut server = user.command("postgres");
     server.arg("-D").arg(folder.join("data")).arg("-k").arg(folder).args(["-p", &port.to_string()]);
     server.args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=300"]);
-    if !fsync {
+    for (name, value) in &setup.settings {
+        server.arg("-c").arg(format!("{name}={value}"));
+    }
+    if !setup.fsync {
         server.args(["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]);
     }
     server.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);

@@ -19,5 +19,6 @@ mod instance;
 mod shared;
 mod watchdog;
 
-pub use cluster::Cluster;
-pub use database::{TestDatabase, database};
+pub(crate) use binaries::ServerUser;
+pub use cluster::{Cluster, Setup};
+pub use database::{TestDatabase, copy, database};

@@ -13,6 +13,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
+use super::cluster::Setup;
 use super::instance::Instance;
 use super::{database, watchdog};
 use crate::target_dir;
@@ -35,7 +36,7 @@ pub(super) fn acquire() -> (String, File) {
     if let Some(url) = running(&current) {
         return (url, lease);
     }
-    let server = Instance::create(false);
+    let server = Instance::create(Setup::default());
     watchdog::start(&lease_path, &server.folder, GRACE_SECONDS);
     fs::write(&current, format!("{}\n{}\n", server.folder.display(), server.url())).unwrap();
     (server.url(), lease)

@@ -41,6 +41,18 @@ pub fn of_the_server(here: Timestamp, server: Timestamp) -> Check {
     Check::bad("server clock", format!("differs from this machine's by {apart} s: {server} and {here}"), SET_IT)
 }
 
+/// `None` if the clocks agree.
+pub fn of_the_database(ahead_ms: i64) -> Option<Check> {
+    const NAME: &str = "database clock";
+    let (off, way) = (ahead_ms.unsigned_abs(), if ahead_ms > 0 { "ahead of" } else { "behind" });
+    let detail = format!("the server's clock is {}.{} s {way} the database's", off / 1000, off % 1000 / 100);
+    match off {
+        0..=2_000 => None,
+        2_001..=30_000 => Some(Check::warn(NAME, detail, SET_IT)),
+        _ => Some(Check::bad(NAME, format!("{detail}: that server fires no jobs and timers"), SET_IT)),
+    }
+}
+
 fn apart(one: Timestamp, other: Timestamp) -> i64 {
     (one.as_second() - other.as_second()).abs()
 }
@@ -79,6 +91,20 @@ mod tests {
         let check = &of_this_machine(folder.path())[0];
         assert_eq!(check.state, State::Bad, "{check:?}");
         assert!(check.detail.contains("`catalog.db`"), "{check:?}");
+    }
+
+    #[test]
+    fn a_clock_that_differs_from_the_database_is_reported_by_how_much() {
+        let told = |ahead| of_the_database(ahead).map(|check| (check.state, check.detail));
+        assert_eq!((told(2000), told(-2000)), (None, None));
+        let (state, detail) = told(-2100).expect("a warning");
+        assert_eq!((state, detail.as_str()), (State::Warn, "the server's clock is 2.1 s behind the database's"));
+        let (state, detail) = told(600_000).expect("an error");
+        assert_eq!(state, State::Bad);
+        assert!(
+            detail.ends_with("is 600.0 s ahead of the database's: that server fires no jobs and timers"),
+            "{detail}"
+        );
     }
 
     #[test]

@@ -55,6 +55,7 @@ pub async fn run(ui: &Ui, global: &Global, args: DoctorArgs) -> Result<()> {
         server::Found::Some { context, facts } => {
             checks.extend(server::checks(context, facts).await);
             checks.push(clock::of_the_server(ui.now(), facts.now));
+            checks.extend(clock::of_the_database(facts.clock_ahead_ms));
             checks.push(gateway::check(&context.app, facts).await);
         }
     }

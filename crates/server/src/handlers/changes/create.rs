@@ -5,13 +5,14 @@ use axum::http::HeaderMap;
 use milepost_catalog::ChangeInput;
 use milepost_model::change::Change;
 use milepost_model::plan::Reason;
-use milepost_model::{ChangeOutcome, Code, Digest, Refusal};
+use milepost_model::{ChangeOutcome, Digest};
 
 use crate::auth::Caller;
 use crate::checks::{self, interpreters};
 use crate::content::change::{seal, trees_of};
 use crate::content::{named_files, trees};
 use crate::edge::extract::{Json as Body, Path};
+use crate::edge::idempotency::idempotency_key;
 use crate::error::ApiResult;
 use crate::phrase;
 use crate::serving::urls::WithUrls;
@@ -73,19 +74,4 @@ async fn explain(store: &Store, outcome: &mut ChangeOutcome, dry_run: bool) -> A
 fn trees_in(reason: &Reason) -> impl Iterator<Item = Digest> {
     let sides = if let Reason::Files { before, after, .. } = reason { [*before, *after] } else { [None, None] };
     sides.into_iter().flatten()
-}
-
-const MAX_KEY: usize = 200;
-
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = value.to_str().ok().filter(|key| !key.is_empty() && key.len() <= MAX_KEY);
-    match key {
-        Some(key) => Ok(Some(key.to_owned())),
-        None => Err(Refusal::new(
-            Code::InvalidRequest,
-            format!("the idempotency key must have 1 to {MAX_KEY} ASCII characters"),
-        )
-        .correct("use a random identifier as the key")),
-    }
 }

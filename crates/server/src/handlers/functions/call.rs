@@ -124,7 +124,9 @@ fn refused(error: &CallError, function: &str, request_id: &str) -> ApiError {
     let code = match error {
         CallError::Busy { .. } => Code::FunctionBusy,
         CallError::TimedOut { .. } => Code::FunctionTimeout,
-        CallError::NotReady { .. } | CallError::NotFetched { .. } => Code::FunctionNotReady,
+        CallError::NotReady { .. } | CallError::NotFetched { .. } | CallError::NotStarted { .. } => {
+            Code::FunctionNotReady
+        }
         CallError::Crashed { .. } => Code::FunctionCrashed,
         CallError::Threw(_) => Code::FunctionFailed,
         CallError::Malformed { .. } => Code::FunctionMalformedResponse,

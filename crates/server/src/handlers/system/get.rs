@@ -23,6 +23,7 @@ pub(crate) async fn system_get(caller: Caller, state: Shared) -> ApiResult<Json<
     Ok(Json(SystemFacts {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         now: state.catalog.clock().now(),
+        clock_ahead_ms: state.catalog.clock_ahead_ms(),
         data_free: free_bytes(&state.data),
         gateway: state.urls.gateway(),
         domain: state.urls.domain().to_owned(),

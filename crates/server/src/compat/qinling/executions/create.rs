@@ -39,8 +39,14 @@ pub(crate) async fn create(
         description,
     };
     let node = state.executions.node().to_owned();
-    let accept =
-        Accept { new, headers: BTreeMap::new(), cause: Cause::V1, started_by: project.actor().to_owned(), node };
+    let accept = Accept {
+        new,
+        headers: BTreeMap::new(),
+        cause: Cause::V1,
+        started_by: project.actor().to_owned(),
+        node,
+        key: None,
+    };
     let execution = match accept_soon(&state, app, accept).await? {
         Accepted::Queued(execution) => *execution,
         Accepted::Ran(id, Over::Ended) => state.catalog.execution_get(app, id).await?,
