@@ -42,6 +42,7 @@ pub mod schedule;
 pub mod selector;
 pub mod snapshot;
 pub mod spec;
+pub mod split;
 pub mod suggest;
 pub mod timer;
 pub mod tree;
