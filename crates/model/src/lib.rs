@@ -37,6 +37,7 @@ pub mod refusal;
 pub mod release;
 pub mod retention;
 pub mod role;
+pub mod rollout;
 pub mod route_path;
 pub mod schedule;
 pub mod selector;

@@ -44,7 +44,6 @@ pub enum Target {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
 pub struct Arm {
     pub target: Target,
     pub weight: Weight,

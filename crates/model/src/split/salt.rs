@@ -4,7 +4,7 @@ use data_encoding::HEXLOWER;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use siphasher::sip::SipHasher13;
 
-use super::BUCKETS;
+use super::{BUCKETS, BucketSet, Weight};
 use crate::ids::IdSource;
 
 /// Separates the draws of the bucket order from the hashes of callers' keys.
@@ -33,6 +33,11 @@ impl Salt {
     /// SipHash-1-3 of the key under the salt, scaled to the number of buckets.
     pub fn bucket(&self, key: &[u8]) -> u16 {
         scale(SipHasher13::new_with_key(&self.0).hash(key), BUCKETS) as u16
+    }
+
+    /// The buckets of the candidate of two arms, with a weight.
+    pub fn candidates(&self, weight: Weight) -> BucketSet {
+        self.order().into_iter().take(usize::from(weight.hundredths())).collect()
     }
 
     /// The order in which a candidate takes buckets: a Fisher–Yates shuffle whose draw for place

@@ -77,6 +77,7 @@ proptest! {
         let mut first = order[..usize::from(weights[weights.len() - 1])].to_vec();
         first.sort_unstable();
         prop_assert_eq!(candidate_buckets(&now), first);
+        prop_assert_eq!(now.salt().candidates(now.arms()[1].weight), now.buckets(1));
     }
 
     #[test]
