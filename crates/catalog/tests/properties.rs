@@ -15,6 +15,8 @@ mod operations;
 mod published;
 #[path = "properties/refusals.rs"]
 mod refusals;
+#[path = "properties/rolled.rs"]
+mod rolled;
 #[path = "properties/world.rs"]
 mod world;
 
@@ -85,6 +87,12 @@ fn checked_releases(engine: fn() -> Engine, cases: u32) {
     run(name, engine, cases, &checked::sequences(), case);
 }
 
+fn rolled_out(engine: fn() -> Engine, cases: u32) {
+    let name = "rollouts";
+    let case = rolled::invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open;
+    run(name, engine, cases, &rolled::sequences(), case);
+}
+
 macro_rules! invariants {
     ($($invariant:ident),* $(,)?) => {
         mod sqlite {
@@ -107,6 +115,11 @@ macro_rules! invariants {
             fn invariant_12_functions_that_fail_to_load_are_never_latest_or_followed() {
                 super::checked_releases(super::Engine::sqlite, 48);
             }
+
+            #[test]
+            fn invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open() {
+                super::rolled_out(super::Engine::sqlite, 48);
+            }
         }
         mod postgres {
             $(#[test]
@@ -127,6 +140,11 @@ macro_rules! invariants {
             #[test]
             fn invariant_12_functions_that_fail_to_load_are_never_latest_or_followed() {
                 super::checked_releases(super::Engine::postgres, 5);
+            }
+
+            #[test]
+            fn invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open() {
+                super::rolled_out(super::Engine::postgres, 5);
             }
         }
     };

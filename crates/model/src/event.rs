@@ -72,6 +72,11 @@ pub enum EventKind {
     /// A version of the app was published or unpublished, as reported by its author.
     AppPublished,
     AppUnpublished,
+    RolloutStarted,
+    /// A rollout moved to another state, step or weight.
+    RolloutChanged,
+    /// A rollout was promoted, aborted or superseded.
+    RolloutEnded,
 }
 
 impl EventKind {
@@ -115,6 +120,9 @@ impl EventKind {
             Self::InstallDetached => "install.detached",
             Self::AppPublished => "app.published",
             Self::AppUnpublished => "app.unpublished",
+            Self::RolloutStarted => "rollout.started",
+            Self::RolloutChanged => "rollout.changed",
+            Self::RolloutEnded => "rollout.ended",
         }
     }
 }

@@ -17,10 +17,12 @@ pub(crate) struct AppRow {
     pub live_mode: LiveMode,
     pub live_release_id: Option<i64>,
     pub latest_release_id: Option<i64>,
+    /// What stands beside live while a rollout is open.
+    pub live_split_id: Option<i64>,
 }
 
-const COLUMNS: &str =
-    "id, name, plan, created_at, created_by, head_seq, event_seq, live_mode, live_release_id, latest_release_id";
+const COLUMNS: &str = "id, name, plan, created_at, created_by, head_seq, event_seq, live_mode, live_release_id, latest_release_id, \
+     live_split_id";
 
 fn read(row: &Row) -> Result<AppRow> {
     Ok(AppRow {
@@ -34,6 +36,7 @@ fn read(row: &Row) -> Result<AppRow> {
         live_mode: row.word(7, "apps.live_mode")?,
         live_release_id: row.opt_int(8)?,
         latest_release_id: row.opt_int(9)?,
+        live_split_id: row.opt_int(10)?,
     })
 }
 
@@ -107,7 +110,7 @@ pub(crate) async fn word_taken(tx: &mut Tx, app_id: i64, word: &str) -> Result<b
 /// Writes back the columns that a transaction may change.
 pub(crate) async fn save(tx: &mut Tx, app: &AppRow) -> Result<()> {
     let sql = "UPDATE apps SET plan = $2, head_seq = $3, event_seq = $4, live_mode = $5, live_release_id = $6, \
-               latest_release_id = $7 WHERE id = $1";
+               latest_release_id = $7, live_split_id = $8 WHERE id = $1";
     let params = [
         app.id.into(),
         app.plan.as_str().into(),
@@ -116,6 +119,7 @@ pub(crate) async fn save(tx: &mut Tx, app: &AppRow) -> Result<()> {
         app.live_mode.word().into(),
         app.live_release_id.into(),
         app.latest_release_id.into(),
+        app.live_split_id.into(),
     ];
     tx.exactly_one(sql, &params).await
 }
