@@ -26,6 +26,7 @@ use crate::split::{Target, Weight};
 /// What a rollout moves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
+#[schema(as = RolloutScope)]
 pub enum Scope {
     /// Live of the app.
     App,

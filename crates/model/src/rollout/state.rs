@@ -7,6 +7,7 @@ use super::judge::Reason;
 /// The state of a rollout. The last three are ends and never reopen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "state", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[schema(as = RolloutState)]
 pub enum State {
     /// Nothing was done yet.
     Pending,

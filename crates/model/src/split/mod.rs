@@ -34,6 +34,7 @@ pub const MAX_ARMS: usize = 8;
 /// What an arm leads to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[schema(as = ArmTarget)]
 pub enum Target {
     /// A release, by its id.
     Release(String),

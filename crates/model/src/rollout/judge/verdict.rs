@@ -9,6 +9,7 @@ use crate::rollout::plan::{Plan, Quiet};
 /// unless they belong to a test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
+#[schema(as = JudgeVerdict)]
 pub enum Verdict {
     Worse { test: Test, numbers: Box<Numbers> },
     Pass { numbers: Box<Numbers> },
@@ -17,6 +18,7 @@ pub enum Verdict {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = JudgeTest)]
 pub enum Test {
     Errors,
     Slow,
@@ -25,6 +27,7 @@ pub enum Test {
 /// Why a step does not pass yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schema(as = HoldingReason)]
 pub enum Reason {
     /// The step's minimum time is not over.
     Time,
@@ -39,6 +42,7 @@ pub enum Reason {
 /// When the step can pass at the earliest if traffic goes on as it did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = JudgeForecast)]
 pub struct Forecast {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -51,6 +55,7 @@ pub struct Forecast {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = JudgeNumbers)]
 pub struct Numbers {
     pub requests: [u64; 2],
     pub failed: [u64; 2],

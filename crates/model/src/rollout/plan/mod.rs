@@ -16,6 +16,7 @@ pub use sticky::{Sticky, StickyError};
 /// How a candidate takes over. `default` is what a manifest that says nothing means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schema(as = RolloutPlan)]
 pub struct Plan {
     /// The candidate's weights before promotion.
     pub steps: Vec<Step>,

@@ -7,6 +7,7 @@ use crate::split::Weight;
 /// One step of a plan: written as a weight, or as a map with one.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = RolloutStep)]
 pub struct Step {
     pub weight: Weight,
     #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
