@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::ops::install_live::live_moved;
 use crate::tables::release_checks::{self, Holder, Report};
 use crate::tables::releases::{self, ReleaseRow};
-use crate::tables::{installs, tags};
+use crate::tables::{installs, rollouts, tags};
 use crate::work::Work;
 use crate::{pinned_move, releasing};
 
@@ -170,7 +170,9 @@ async fn is_before_install(work: &mut Work<'_>, release: &ReleaseRow) -> Result<
 /// Moves a pinned live to the release made to replace its target. Does nothing if a user moved or
 /// unpinned live meanwhile.
 pub(crate) async fn take_pin(work: &mut Work<'_>, release: &ReleaseRow, why: &str) -> Result<()> {
-    if work.app.live_mode == LiveMode::Pinned && work.app.live_release_id != Some(release.id) {
+    // A rollout that began meanwhile keeps live where it is.
+    let rolls_out = rollouts::open(work.tx, work.app.id).await?.is_some();
+    if !rolls_out && work.app.live_mode == LiveMode::Pinned && work.app.live_release_id != Some(release.id) {
         pinned_move::move_to(work, release, why).await?;
     }
     Ok(())
@@ -197,9 +199,10 @@ async fn make_room(work: &mut Work<'_>, release: &ReleaseRow, going: Going) -> R
     }
     let tagged = tags::tagged(work.tx, work.app.id).await?;
     active.sort_by_key(|active| (active.check != CheckState::Failed, active.id));
+    let rolled_out = rollouts::open(work.tx, work.app.id).await?.map(|rollout| rollout.candidate_id);
     let stays = |row: &ReleaseRow| {
         tagged.contains(&row.id)
-            || [work.app.live_release_id, work.app.latest_release_id].contains(&Some(row.id))
+            || [work.app.live_release_id, work.app.latest_release_id, rolled_out].contains(&Some(row.id))
             || (going == Going::HeldBack && (row.id == release.id || row.check != CheckState::Failed))
     };
     active.retain(|row| !stays(row));

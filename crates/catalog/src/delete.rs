@@ -24,7 +24,7 @@ use crate::tables::units::{self, UnitRow};
 use crate::tables::versions::{self, VersionRow, VersionState};
 use crate::tables::{aliases, memberships, release_checks, tags};
 use crate::work::Work;
-use crate::{Catalog, Checking, ServingFunctions, needs, releasing, resolve};
+use crate::{Catalog, Checking, ServingFunctions, needs, releasing, resolve, rolling};
 
 #[derive(Debug, Clone)]
 pub enum VersionsToDelete {
@@ -245,6 +245,7 @@ async fn check(work: &mut Work<'_>, key: &UnitKey, targets: &[Target]) -> Result
             if work.app.live_mode == LiveMode::Pinned && work.app.live_release_id == Some(release.id) {
                 reasons.push("live, pinned".to_owned());
             }
+            reasons.extend(rolling::protecting(work, release.id).await?);
             if !reasons.is_empty() {
                 let holds = User::new(UserKind::Release, release.name, Use::Holds, what.as_str());
                 users.push(holds.because(reasons));

@@ -69,7 +69,7 @@ impl Effects {
 
     fn and(mut self, event: EventKind) -> Self {
         match event {
-            EventKind::LiveMoved => (self.serving, self.timers) = (true, true),
+            EventKind::LiveMoved | EventKind::RolloutStarted | EventKind::RolloutChanged | EventKind::RolloutEnded => (self.serving, self.timers) = (true, true),
             // The gateway may have cached that the app does not exist.
             EventKind::AppCreated
             | EventKind::VersionDeleted

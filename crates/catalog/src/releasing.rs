@@ -17,9 +17,9 @@ use crate::tables::apps::AppRow;
 use crate::tables::pointer_moves::{self, NewMove, Pointer};
 use crate::tables::releases::{self, ReleaseRow};
 use crate::tables::versions::{self, VersionState};
-use crate::tables::{app_versions, memberships, tags};
-use crate::timers;
+use crate::tables::{app_versions, memberships, rollouts, tags};
 use crate::work::Work;
+use crate::{rolling, timers};
 
 /// Input of [`make`].
 pub(crate) struct NewRelease<'a> {
@@ -49,8 +49,9 @@ pub(crate) async fn make(work: &mut Work<'_>, new: NewRelease<'_>) -> Result<(Re
     active.sort_by_key(|release| (release.check != CheckState::Failed, release.id));
     let pinned_live = if work.app.live_mode == LiveMode::Pinned { work.app.live_release_id } else { None };
     let tagged = tags::tagged(work.tx, work.app.id).await?;
+    let rolled_out = rollouts::open(work.tx, work.app.id).await?.map(|rollout| rollout.candidate_id);
     let candidate = |release: &ReleaseRow| {
-        let protected = tagged.contains(&release.id) || pinned_live == Some(release.id);
+        let protected = tagged.contains(&release.id) || [pinned_live, rolled_out].contains(&Some(release.id));
         Candidate { id: release.id, protected }
     };
     let candidates: Vec<Candidate> = active.iter().map(candidate).collect();
@@ -109,7 +110,9 @@ pub(crate) async fn settle(work: &mut Work<'_>, step: Step, why: &str) -> Result
     Ok(())
 }
 
+/// Refused while a rollout is open: only its end moves live.
 pub(crate) async fn move_live(work: &mut Work<'_>, to: Option<i64>, step: Step, why: &str) -> Result<()> {
+    rolling::refuse_open(work).await?;
     let from = work.app.live_release_id;
     record_move(work, Pointer::Live, from, to, step, why).await?;
     work.app.live_release_id = to;
@@ -193,6 +196,7 @@ async fn refuse_full(
         if work.app.live_release_id == Some(release.id) {
             reasons.push("live".to_owned());
         }
+        reasons.extend(rolling::protecting(work, release.id).await?);
         users.push(User::new(UserKind::Release, release.name.as_str(), Use::Protects, "").because(reasons));
     }
     let message = format!(

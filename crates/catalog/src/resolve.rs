@@ -7,7 +7,7 @@ use crate::db::Tx;
 use crate::error::Result;
 use crate::tables::units::UnitRow;
 use crate::tables::versions::{self, VersionRow, VersionState};
-use crate::tables::{aliases, keyed_secrets};
+use crate::tables::{aliases, keyed_secrets, rollouts};
 
 /// Number of newest versions whose names are suggested when a selector matches nothing.
 const SUGGEST_FROM: i64 = 100;
@@ -42,6 +42,17 @@ pub(crate) async fn version(tx: &mut Tx, unit: &UnitRow, selector: &Selector) ->
         }
         _ => Err(unknown(tx, unit, selector).await?.into()),
     }
+}
+
+/// Returns the version that an execution runs. While a rollout is open, the newest version is the
+/// candidate's or later, and `latest` means the base's.
+pub(crate) async fn to_run(tx: &mut Tx, unit: &UnitRow, selector: &Selector) -> Result<VersionRow> {
+    if *selector == Selector::Latest
+        && let Some(base) = rollouts::base_version(tx, unit.id).await?
+    {
+        return versions::get(tx, base).await;
+    }
+    version(tx, unit, selector).await
 }
 
 async fn by_word(tx: &mut Tx, unit_id: i64, word: &str) -> Result<Option<VersionRow>> {

@@ -21,6 +21,8 @@ mod operations;
 mod published;
 #[path = "properties/refusals.rs"]
 mod refusals;
+#[path = "properties/rolled.rs"]
+mod rolled;
 #[path = "properties/users.rs"]
 mod users;
 #[path = "properties/world.rs"]
@@ -99,6 +101,12 @@ fn one_history(engine: fn() -> Engine, cases: u32) {
     });
 }
 
+fn rolled_out(engine: fn() -> Engine, cases: u32) {
+    let name = "rollouts";
+    let case = rolled::invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open;
+    run(name, engine, cases, &rolled::sequences(), case);
+}
+
 macro_rules! invariants {
     ($($invariant:ident),* $(,)?) => {
         mod sqlite {
@@ -131,6 +139,11 @@ macro_rules! invariants {
             async fn a_cut_is_recorded_once() {
                 super::one_history::a_cut_is_recorded_once(&mut super::Fixture::new(super::Engine::sqlite()).await).await;
             }
+
+            #[test]
+            fn invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open() {
+                super::rolled_out(super::Engine::sqlite, 48);
+            }
         }
         mod postgres {
             $(#[test]
@@ -161,6 +174,11 @@ macro_rules! invariants {
             #[tokio::test]
             async fn a_cut_is_recorded_once() {
                 super::one_history::a_cut_is_recorded_once(&mut super::Fixture::new(super::Engine::postgres()).await).await;
+            }
+
+            #[test]
+            fn invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open() {
+                super::rolled_out(super::Engine::postgres, 5);
             }
         }
     };

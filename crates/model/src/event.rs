@@ -74,6 +74,11 @@ pub enum EventKind {
     AppUnpublished,
     /// Events that a node had read are not in the database any more, after a failover or a restore.
     HistoryCut,
+    RolloutStarted,
+    /// A rollout moved to another state, step or weight.
+    RolloutChanged,
+    /// A rollout was promoted, aborted or superseded.
+    RolloutEnded,
 }
 
 impl EventKind {
@@ -118,6 +123,9 @@ impl EventKind {
             Self::AppPublished => "app.published",
             Self::AppUnpublished => "app.unpublished",
             Self::HistoryCut => "history.cut",
+            Self::RolloutStarted => "rollout.started",
+            Self::RolloutChanged => "rollout.changed",
+            Self::RolloutEnded => "rollout.ended",
         }
     }
 }

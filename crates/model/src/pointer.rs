@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
 use crate::name::{AliasName, UnitName};
+use crate::split::Arm;
 
 /// An alias of a function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -33,6 +34,9 @@ pub struct PointerMove {
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     pub why: String,
+    /// What stood beside live afterwards, while a rollout was open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub split: Vec<Arm>,
 }
 
 /// The direction of a move. Rollbacks walk back over the moves and skip those already undone.

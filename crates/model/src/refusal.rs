@@ -159,6 +159,7 @@ codes! {
     JobNotFound => "job_not_found", NotFound;
     WebhookNotFound => "webhook_not_found", NotFound;
     InstallNotFound => "install_not_found", NotFound;
+    RolloutNotFound => "rollout_not_found", NotFound;
     NothingThen => "nothing_then", NotFound;
     AppExists => "app_exists", Conflict;
     UnitExists => "unit_exists", Conflict;

@@ -16,12 +16,12 @@ use serde_json::json;
 use super::Draft;
 use super::put::{check_limits, outcome};
 use crate::error::Result;
-use crate::needs;
 use crate::tables::releases::{self, ReleaseRow};
 use crate::tables::units::UnitRow;
 use crate::tables::versions::VersionRow;
 use crate::tables::{aliases, app_versions, contents, installs, memberships, qinling, release_checks, units, versions};
 use crate::work::{Mark, Work};
+use crate::{needs, rolling};
 
 /// The restored base of a change on live.
 pub(super) struct OnLive {
@@ -59,6 +59,7 @@ pub(super) async fn begin(work: &mut Work<'_>, change: &Change, seq: i64) -> Res
             .next(Next::CreateRelease { of: None })
             .into());
     };
+    rolling::refuse_open(work).await?;
     if let Some(install) = installs::lock(work.tx, work.app.id).await?
         && install.trial_seq.is_some()
     {

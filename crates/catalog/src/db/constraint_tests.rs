@@ -27,6 +27,7 @@ fn words() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
     vec![
         ("apps", "plan", all::<PlanName>()),
         ("apps", "live_mode", all::<LiveMode>()),
+        ("rollouts", "live_mode", all::<LiveMode>()),
         ("contents", "kind", all::<UnitKind>()),
         ("units", "kind", all::<UnitKind>()),
         ("versions", "state", all::<VersionState>()),
@@ -47,7 +48,8 @@ fn words() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
 }
 
 /// A column that holds a number, and one that it does not accept beside 1, which all of them do.
-const NUMBERS: [(&str, &str, i64); 31] = [
+const NUMBERS: [(&str, &str, i64); 32] = [
+    ("rollouts", "open", 2),
     ("apps", "head_seq", -1),
     ("apps", "event_seq", -1),
     ("units", "last_number", -1),

@@ -102,6 +102,12 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../../migrations/sqlite/0015_one_history.sql"),
         postgres: include_str!("../../migrations/postgres/0015_one_history.sql"),
     },
+    Migration {
+        number: 16,
+        name: "rollouts",
+        sqlite: include_str!("../../migrations/sqlite/0016_rollouts.sql"),
+        postgres: include_str!("../../migrations/postgres/0016_rollouts.sql"),
+    },
 ];
 
 /// Key of the advisory lock. Arbitrary, but unlikely to be used by another program.

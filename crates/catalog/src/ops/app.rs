@@ -12,7 +12,7 @@ use crate::effects::Written;
 use crate::error::Result;
 use crate::read::App;
 use crate::tables::{aliases, apps, builds, deployments, executions, installs, jobs, qinling};
-use crate::tables::{releases, tags, timers, units, versions, webhooks};
+use crate::tables::{releases, rollouts, tags, timers, units, versions, webhooks};
 use crate::work::Work;
 
 impl Catalog {
@@ -73,6 +73,8 @@ impl Catalog {
                 qinling::forget_app(work.tx, work.app.id).await?;
                 deployments::delete_all(work.tx, work.app.id).await?;
                 builds::delete_all(work.tx, work.app.id).await?;
+                rollouts::close_all(work.tx, work.app.id, work.act.at).await?;
+                work.app.live_split_id = None;
                 work.app.live_release_id = None;
                 work.app.latest_release_id = None;
                 apps::mark_deleted(work.tx, work.app.id, work.act.at).await

@@ -213,7 +213,7 @@ async fn decide(tx: &mut Tx, app: &AppName, new: &NewExecution) -> Result<Decide
     for _ in 0..TRIES {
         let app = apps::get(tx, app).await?;
         let unit = units::get_present(tx, &app, UnitKind::Function, &new.function).await?;
-        let version = resolve::version(tx, &unit, &new.version).await?;
+        let version = resolve::to_run(tx, &unit, &new.version).await?;
         // Waits for a concurrent delete of the version. The next lookup then finds another one or
         // reports that it is gone.
         let held = versions::hold(tx, &[version.id], false).await?;

@@ -349,7 +349,7 @@ async fn resolve_all(tx: &mut Tx, firings: &[Firing]) -> Result<HashMap<Aim, Res
                 if unit.current_version_id.is_none() {
                     Err(format!("The app has no function `{}` any more.", unit.name))
                 } else {
-                    match resolve::version(tx, &unit, selector).await {
+                    match resolve::to_run(tx, &unit, selector).await {
                         Ok(version) => Ok(version.id),
                         Err(CatalogError::Refused(refusal)) => Err(refusal.message.clone()),
                         Err(error) => return Err(error),

@@ -4,7 +4,6 @@ use milepost_model::release::{Live, LiveMode, Release, ReleaseState};
 use milepost_model::{AppName, Code, Next, Refusal};
 
 use super::release::{check_reachable, check_releasable, expired, no_room_by_hand};
-use crate::Catalog;
 use crate::db::Ending;
 use crate::effects::Written;
 use crate::error::{CatalogError, Result};
@@ -14,6 +13,7 @@ use crate::tables::app_versions;
 use crate::tables::pointer_moves::{self, Pointer};
 use crate::tables::releases::{self, ReleaseRow};
 use crate::work::Work;
+use crate::{Catalog, rolling};
 
 const HISTORY: i64 = 1000;
 /// Each candidate costs queries while other writes wait.
@@ -51,6 +51,7 @@ impl Catalog {
     pub async fn live_set(&self, app: &AppName, actor: &str, target: LiveTarget, why: String) -> Result<Written<Live>> {
         self.work(app, actor, Ending::Commit, move |work| {
             Box::pin(async move {
+                rolling::refuse_open(work).await?;
                 match target {
                     LiveTarget::Follow => {
                         work.app.live_mode = LiveMode::Following;
@@ -95,15 +96,22 @@ impl Catalog {
                     Some(id) => Some(releases::get(work.tx, id).await?),
                     None => None,
                 };
-                let target = match &input.to {
-                    Some(name) => named_target(work, name).await?,
-                    None => Target::AppVersion(previous(work).await?[0]),
-                };
                 let from_view = match &from {
                     Some(row) => Some(releasing::view(work.tx, &work.app, row).await?),
                     None => None,
                 };
                 let why = if input.why.is_empty() { "rollback".to_owned() } else { input.why };
+                // The base is where live was before the rollout began.
+                if let (true, Some(base)) = (super::rollout::roll_back(work, &why).await?, &from)
+                    && input.to.is_none()
+                {
+                    let to = releasing::view(work.tx, &work.app, base).await?;
+                    return Ok(Rollback { from: from_view, to, released_again: false, expired: Vec::new() });
+                }
+                let target = match &input.to {
+                    Some(name) => named_target(work, name).await?,
+                    None => Target::AppVersion(previous(work).await?[0]),
+                };
                 // Pinned first, so that releasing again does not move live by itself.
                 work.app.live_mode = LiveMode::Pinned;
                 let reached = match make_reachable(work, target, &why).await {

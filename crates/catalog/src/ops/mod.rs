@@ -24,6 +24,7 @@ mod publication;
 pub(crate) mod qinling;
 pub(crate) mod rekey;
 pub(crate) mod release;
+pub(crate) mod rollout;
 pub(crate) mod tag;
 pub(crate) mod token;
 pub(crate) mod version;

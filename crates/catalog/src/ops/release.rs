@@ -13,7 +13,7 @@ use crate::releasing;
 use crate::tables::releases::ReleaseRow;
 use crate::tables::{app_versions, contents, memberships, releases, tags, units, versions};
 use crate::work::Work;
-use crate::{Catalog, Checking};
+use crate::{Catalog, Checking, rolling};
 
 impl Catalog {
     /// Releases an app version (again) under a new id. `None` means the current state of the app.
@@ -86,6 +86,7 @@ impl Catalog {
                     let mode = if work.app.live_mode == LiveMode::Pinned { "pinned" } else { "following" };
                     users.push(User::new(UserKind::Live, "", Use::Protects, "").because(vec![mode.to_owned()]));
                 }
+                users.extend(rolling::users(work, release.id).await?);
                 if !users.is_empty() {
                     let message = format!("release `{}` is protected", release.name);
                     return Err(Refusal::new(Code::InUse, message)

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::tables::app_versions;
 use crate::tables::apps::{self, AppRow};
 use crate::tables::pointer_moves::{self, MoveRow, Pointer};
-use crate::tables::{events, memberships, releases, tags, units, versions};
+use crate::tables::{events, memberships, releases, splits, tags, units, versions};
 use crate::{Catalog, releasing};
 
 /// What was live at one moment.
@@ -188,7 +188,11 @@ async fn move_view(tx: &mut Tx, pointer: Pointer<'_>, row: MoveRow) -> Result<Po
         });
     }
     let [from, to] = names;
-    Ok(PointerMove { from, to, by: row.by, at: row.at, why: row.why })
+    let split = match row.to_split_id {
+        Some(id) => splits::get(tx, id).await?.arms().to_vec(),
+        None => Vec::new(),
+    };
+    Ok(PointerMove { from, to, by: row.by, at: row.at, why: row.why, split })
 }
 
 pub(crate) async fn unknown_tag(tx: &mut Tx, app: &AppRow, name: &str) -> Result<Refusal> {

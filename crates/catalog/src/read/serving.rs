@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use milepost_model::release::ReleaseState;
 use milepost_model::spec::PinRole;
+use milepost_model::split::Split;
 use milepost_model::{
     AliasName, AppName, Code, Digest, Refusal, Selector, TagName, Timestamp, UnitKind, UnitName, UnitSpec,
 };
@@ -14,7 +15,7 @@ use crate::Catalog;
 use crate::db::Tx;
 use crate::error::Result;
 use crate::tables::apps::{self, AppRow};
-use crate::tables::{aliases, events, memberships, releases, served_versions, tags, units, versions};
+use crate::tables::{aliases, events, memberships, releases, served_versions, splits, tags, units, versions};
 
 /// Parameters per statement. SQLite and PostgreSQL both allow more.
 const CHUNK: usize = 500;
@@ -68,6 +69,8 @@ pub struct Serving {
     pub position: Position,
     pub continuity: Continuity,
     pub live: Option<String>,
+    /// What stands beside live while a rollout is open.
+    pub split: Option<Split>,
     pub latest: Option<String>,
     pub releases: Vec<ServingRelease>,
     pub newest_release: i64,
@@ -222,10 +225,15 @@ async fn look(tx: &mut Tx, app: AppRow, known: &Known) -> Result<Serving> {
     let active = releases::active(tx, app.id).await?;
     let name_of =
         |id: Option<i64>| id.and_then(|id| active.iter().find(|row| row.id == id)).map(|row| row.name.clone());
+    let split = match app.live_split_id {
+        Some(id) => Some(splits::get(tx, id).await?),
+        None => None,
+    };
     let mut serving = Serving {
         position: Position { app_id: app.id, event: app.event_seq, digest: app.digest() },
         continuity: Continuity::Follows,
         live: name_of(app.live_release_id),
+        split,
         latest: name_of(app.latest_release_id),
         newest_release: known.newest_release,
         expired: Vec::new(),

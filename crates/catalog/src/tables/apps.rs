@@ -21,6 +21,8 @@ pub(crate) struct AppRow {
     /// The digest of the newest event that has one, and its number. Only `events::insert` sets them.
     pub head_digest: Option<Digest>,
     pub head_digest_seq: i64,
+    /// What stands beside live while a rollout is open.
+    pub live_split_id: Option<i64>,
 }
 
 impl AppRow {
@@ -31,7 +33,7 @@ impl AppRow {
 }
 
 const COLUMNS: &str = "id, name, plan, created_at, created_by, head_seq, event_seq, live_mode, live_release_id, latest_release_id, \
-     head_digest, head_digest_seq";
+     head_digest, head_digest_seq, live_split_id";
 
 fn read(row: &Row) -> Result<AppRow> {
     Ok(AppRow {
@@ -47,6 +49,7 @@ fn read(row: &Row) -> Result<AppRow> {
         latest_release_id: row.opt_int(9)?,
         head_digest: row.opt_digest(10)?,
         head_digest_seq: row.int(11)?,
+        live_split_id: row.opt_int(12)?,
     })
 }
 
@@ -120,7 +123,7 @@ pub(crate) async fn word_taken(tx: &mut Tx, app_id: i64, word: &str) -> Result<b
 /// Writes back the columns that a transaction may change.
 pub(crate) async fn save(tx: &mut Tx, app: &AppRow) -> Result<()> {
     let sql = "UPDATE apps SET plan = $2, head_seq = $3, event_seq = $4, live_mode = $5, live_release_id = $6, \
-               latest_release_id = $7, head_digest = $8, head_digest_seq = $9 WHERE id = $1";
+               latest_release_id = $7, head_digest = $8, head_digest_seq = $9, live_split_id = $10 WHERE id = $1";
     let params = [
         app.id.into(),
         app.plan.as_str().into(),
@@ -131,6 +134,7 @@ pub(crate) async fn save(tx: &mut Tx, app: &AppRow) -> Result<()> {
         app.latest_release_id.into(),
         app.head_digest.as_ref().into(),
         app.head_digest_seq.into(),
+        app.live_split_id.into(),
     ];
     tx.exactly_one(sql, &params).await
 }

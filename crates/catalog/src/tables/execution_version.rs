@@ -24,7 +24,11 @@ pub(crate) async fn find(
 ) -> Result<Option<Found>> {
     let mut params = vec![app.as_str().into(), function.as_str().into()];
     let condition = match selector {
-        Selector::Latest => "v.id = u.current_version_id",
+        // While a rollout is open, latest means the version of its base.
+        Selector::Latest => {
+            "v.id = u.current_version_id \
+             AND NOT EXISTS (SELECT 1 FROM rollouts o WHERE o.app_id = a.id AND o.open = 1)"
+        }
         Selector::Number(number) => {
             params.push((*number).into());
             "v.unit_id = u.id AND v.number = $3"

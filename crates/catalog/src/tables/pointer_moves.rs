@@ -34,6 +34,8 @@ pub(crate) struct MoveRow {
     pub at: Timestamp,
     pub by: String,
     pub why: String,
+    /// What stood beside live afterwards.
+    pub to_split_id: Option<i64>,
 }
 
 fn read(row: &Row) -> Result<MoveRow> {
@@ -45,6 +47,7 @@ fn read(row: &Row) -> Result<MoveRow> {
         at: row.time(4)?,
         by: row.text(5)?,
         why: row.text(6)?,
+        to_split_id: row.opt_int(7)?,
     })
 }
 
@@ -76,7 +79,34 @@ pub(crate) async fn insert(tx: &mut Tx, app_id: i64, pointer: Pointer<'_>, new: 
     tx.exactly_one(sql, &params).await
 }
 
-const COLUMNS: &str = "id, from_id, to_id, step, moved_at, moved_by, why";
+/// Records on a move what stood beside live before and after it.
+pub(crate) async fn insert_split(
+    tx: &mut Tx,
+    app_id: i64,
+    new: &NewMove<'_>,
+    (from, to): (Option<i64>, Option<i64>),
+) -> Result<()> {
+    let (kind, unit_id, name) = Pointer::Live.key();
+    let sql = "INSERT INTO pointer_moves (app_id, kind, unit_id, name, from_id, to_id, step, moved_at, moved_by, why, \
+               from_split_id, to_split_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+    let params = [
+        app_id.into(),
+        kind.into(),
+        unit_id.into(),
+        name.into(),
+        new.from_id.into(),
+        new.to_id.into(),
+        new.step.word().into(),
+        new.at.into(),
+        new.by.into(),
+        new.why.into(),
+        from.into(),
+        to.into(),
+    ];
+    tx.exactly_one(sql, &params).await
+}
+
+const COLUMNS: &str = "id, from_id, to_id, step, moved_at, moved_by, why, to_split_id";
 
 /// Newest first, with ids below `below`.
 pub(crate) async fn list(

@@ -10,6 +10,7 @@ use milepost_model::install::{HoldInstall, Install, InstallChange, LiftInstall};
 use milepost_model::job::{Job, JobChange, NewJob};
 use milepost_model::pointer::Alias;
 use milepost_model::release::{Live, Release};
+use milepost_model::rollout::RolloutView;
 use milepost_model::snapshot::Version;
 use milepost_model::webhook::{NewWebhook, Webhook, WebhookChange};
 use milepost_model::*;
@@ -77,6 +78,8 @@ plain! {
     fn v1_describe(app: &AppName, actor: &str, function: UnitName, number_or_id: String, description: String) -> V1Version;
     fn release_create(app: &AppName, actor: &str, app_version: Option<String>, why: String) -> (Release, Vec<String>);
     fn release_expire(app: &AppName, actor: &str, name: String, why: String) -> Release;
+    fn rollout_apply(app: &AppName, actor: &str, new: RolloutEvent) -> RolloutView;
+    fn rollout_start(app: &AppName, actor: &str, new: NewRollout) -> RolloutView;
     fn tag_set(app: &AppName, actor: &str, tag: TagName, release: String, why: String) -> Release;
     fn tag_delete(app: &AppName, actor: &str, tag: TagName) -> ();
     fn token_create(name: String, hash: Digest, role: Role, app: Option<AppName>, actor: &str) -> TokenRow;

@@ -52,6 +52,7 @@ mod queue;
 mod releases;
 mod removal;
 mod resend;
+mod rollouts;
 mod secrets;
 mod selectors;
 mod serving;

@@ -131,7 +131,7 @@ fn an_invalid_request_starts_nothing_and_gets_a_reason() {
     }
     stage.world.env.write_file("large.json", format!("\"{}\"", "x".repeat((1 << 20) + 1)));
     let refused = stage.world.run("execution create echo --input @large.json");
-    assert!(refused.stderr.contains("1048576 (1 MiB) is the most"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("the limit is 1048576 (1 MiB)"), "{}", refused.stderr);
     assert_eq!(stage.world.json("execution list"), json!([]));
 }
 

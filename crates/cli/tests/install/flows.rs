@@ -148,7 +148,7 @@ fn names_that_are_nearly_right_are_understood() {
     assert!(author.refused("install status cpy").contains("did you mean `copy`?"));
     assert!(author.refused("upgrade cpy").contains("did you mean `copy`?"));
     let unknown = author.refused("install shpo:1.0.0 --app other");
-    assert!(unknown.contains("This server has no `/channels/shpo/stable`"), "{unknown}");
+    assert!(unknown.contains("this server has no `/channels/shpo/stable`"), "{unknown}");
     assert!(unknown.contains("did you mean `shop`?"), "{unknown}");
     let typed = author.refused("install statu");
     assert!(typed.contains("did you mean `milepost install status`?"), "{typed}");

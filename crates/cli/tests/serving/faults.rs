@@ -83,7 +83,7 @@ const FAULTS: &[(&str, &[u16], &str)] = &[
     ("/bad/memory", &[500, 502], "about to memory"),
     ("/bad/forks", &[500, 502, 504], "about to forks"),
     ("/broken", &[503], "no_such_module"),
-    ("/stuck", &[503], "was not ready within 30 s; `milepost logs --function stuck --version 1` has what it printed"),
+    ("/stuck", &[503], "was not ready within 30 s; its log has what it printed"),
     ("/missing", &[503], "NOT_SET"),
 ];
 

@@ -74,6 +74,7 @@ sampled! {
         Unit,
         Job,
         Webhook,
+        Rollout,
         Execution,
         /// A folder that declares units.
         Deployment,

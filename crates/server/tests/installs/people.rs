@@ -131,7 +131,7 @@ async fn failed_first_install_has_a_usable_hint() {
     let stage = Stage::new().await;
     let new = following("ftp://example.com/shop", InstallSettings::default());
     let problem = refused(stage.client.install_create(&new).await, "channel_refused");
-    assert_eq!(problem.detail, "`ftp://…` is no place for a channel");
+    assert_eq!(problem.detail, "`ftp://…` cannot be a channel");
     assert!(problem.hint.unwrap().contains("write `https://…`"));
 }
 
