@@ -8,24 +8,42 @@ use tokio::process::Command;
 /// The git facts of the folder. None without a repository, a commit or the `git` command. It is
 /// clean if the folder and those `sources` that are in the repository have no changes.
 pub async fn facts(folder: &Path, sources: &[&Path]) -> Option<GitFacts> {
-    let (top, subject, remote) = tokio::join!(
-        ask(folder, &["rev-parse", "--show-toplevel"]),
+    // All at once: each is a process, and a deploy of an unchanged folder does little else.
+    let (status, subject, remote) = tokio::join!(
+        status(folder, sources),
         ask(folder, &["log", "-1", "--format=%s"]),
         ask(folder, &["remote", "get-url", "origin"])
     );
-    let mut status = vec!["status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--", "."];
-    let below = below(Path::new(top?.trim_end_matches('\n')), sources);
-    status.extend(below.iter().map(String::as_str));
-    let mut facts = read_status(&ask(folder, &status).await?)?;
+    let mut facts = read_status(&status?)?;
     facts.subject = subject.map(|subject| subject.trim().to_owned()).filter(|subject| !subject.is_empty());
     facts.remote = remote.map(|remote| without_password(remote.trim())).filter(|remote| !remote.is_empty());
     Some(facts)
 }
 
-/// The sources inside the repository as pathspecs, without those below other sources.
-fn below(top: &Path, sources: &[&Path]) -> Vec<String> {
-    let real = |source: &&Path| source.canonicalize().ok().filter(|source| source.starts_with(top));
-    let mut found: Vec<PathBuf> = sources.iter().filter_map(real).collect();
+/// The state of the folder and of the sources beside it.
+async fn status(folder: &Path, sources: &[&Path]) -> Option<String> {
+    let mut args = vec!["status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--", "."];
+    let beside = beside(folder, sources);
+    if beside.is_empty() {
+        return ask(folder, &args).await;
+    }
+    // Git refuses paths outside of the repository.
+    let top = ask(folder, &["rev-parse", "--show-toplevel"]).await?;
+    let specs = below(Path::new(top.trim_end_matches('\n')), beside);
+    args.extend(specs.iter().map(String::as_str));
+    ask(folder, &args).await
+}
+
+/// The real paths of the sources that are not below the folder.
+fn beside(folder: &Path, sources: &[&Path]) -> Vec<PathBuf> {
+    let folder = named(folder).canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let real = |source: &&Path| source.canonicalize().ok().filter(|source| !source.starts_with(&folder));
+    sources.iter().filter_map(real).collect()
+}
+
+/// The paths inside the repository as pathspecs, without those below other paths.
+fn below(top: &Path, mut found: Vec<PathBuf>) -> Vec<String> {
+    found.retain(|path| path.starts_with(top));
     found.sort_unstable();
     found.dedup_by(|later, earlier| later.starts_with(&*earlier));
     // A name may contain pattern characters of git.
@@ -47,12 +65,16 @@ pub async fn author(folder: &Path, commit: &str) -> Option<String> {
 }
 
 async fn ask(folder: &Path, args: &[&str]) -> Option<String> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let mut command = Command::new("git");
     // Do not lock the index: another process may be using the repository.
-    command.arg("-C").arg(folder).args(args).env("GIT_OPTIONAL_LOCKS", "0").kill_on_drop(true);
+    command.arg("-C").arg(named(folder)).args(args).env("GIT_OPTIONAL_LOCKS", "0").kill_on_drop(true);
     let output = command.stdin(std::process::Stdio::null()).output().await.ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The current directory has an empty path.
+fn named(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
 fn read_status(text: &str) -> Option<GitFacts> {
