@@ -17,7 +17,7 @@ mod value;
 use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use milepost_model::{Clock, Timestamp};
 
@@ -29,6 +29,37 @@ pub use value::{Row, Val, placeholders, typed_placeholders};
 use crate::error::{CatalogError, Result};
 
 pub type BodyFuture<'t, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 't>>;
+
+/// A body without the type of its result. The drivers run only these, so the code of a transaction
+/// is compiled once and not for each of the more than 150 bodies.
+type ErasedBody = Box<dyn for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, ()> + Send>;
+
+/// What an erased body returned.
+struct Slot<T>(Arc<Mutex<Option<T>>>);
+
+impl<T: Send + 'static> Slot<T> {
+    fn erase<F>(body: F) -> (ErasedBody, Self)
+    where
+        F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T> + Send + 'static,
+    {
+        let slot = Self(Arc::default());
+        let filled = Arc::clone(&slot.0);
+        let erased: ErasedBody = Box::new(move |tx| {
+            let body = body(tx);
+            Box::pin(async move {
+                let value = body.await?;
+                *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+                Ok(())
+            })
+        });
+        (erased, slot)
+    }
+
+    fn take(self) -> Result<T> {
+        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        value.ok_or_else(|| CatalogError::inconsistent("a transaction ended without its result".to_owned()))
+    }
+}
 
 /// The database engine behind a catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,10 +194,12 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T> + Send + 'static,
     {
+        let (body, slot) = Slot::erase(body);
         match &*self.0 {
-            Driver::Sqlite(sqlite) => sqlite.write(body, ending).await,
-            Driver::Postgres(postgres) => postgres.transaction(body, ending).await,
+            Driver::Sqlite(sqlite) => sqlite.write(body, ending).await?,
+            Driver::Postgres(postgres) => postgres.transaction(body, ending).await?,
         }
+        slot.take()
     }
 
     /// Checks that the database responds.
@@ -181,10 +214,12 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BodyFuture<'t, T> + Send + 'static,
     {
+        let (body, slot) = Slot::erase(body);
         match &*self.0 {
-            Driver::Sqlite(sqlite) => sqlite.read(body).await,
-            Driver::Postgres(postgres) => postgres.transaction(body, Ending::ReadOnly).await,
+            Driver::Sqlite(sqlite) => sqlite.read(body).await?,
+            Driver::Postgres(postgres) => postgres.transaction(body, Ending::ReadOnly).await?,
         }
+        slot.take()
     }
 }
 
