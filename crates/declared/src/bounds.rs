@@ -166,11 +166,11 @@ mod tests {
 
     #[test]
     fn a_root_around_private_folders_is_no_project() {
-        let private = Private { home: Some("/home/ann".into()), data: Some("/srv/milepost".into()) };
-        for root in ["/", "/home", "/home/ann", "/srv", "/srv/milepost"] {
+        let private = Private { home: Some("/users/ann".into()), data: Some("/srv/milepost".into()) };
+        for root in ["/", "/users", "/users/ann", "/srv", "/srv/milepost"] {
             assert!(private.is_inside(Path::new(root)), "{root}");
         }
-        for root in ["/home/ann/shop", "/srv/shop", "/home/annika"] {
+        for root in ["/users/ann/shop", "/srv/shop", "/users/annika"] {
             assert!(!private.is_inside(Path::new(root)), "{root}");
         }
         assert!(Private::default().is_inside(Path::new("/")));

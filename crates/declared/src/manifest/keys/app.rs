@@ -68,7 +68,7 @@ pub const MANIFEST_KEYS: [KeySpec; 11] = [
         form: Form::Texts,
         default: "",
         about: "Names of secrets that the app has.",
-        purpose: "Changes warn about those without a value; set values with `milepost secret set`.",
+        purpose: "Changes warn about those without a value. Values are set on the server, never here.",
     },
     KeySpec {
         name: "config",
@@ -121,6 +121,6 @@ pub const DEPLOYMENT_KEYS: [KeySpec; 2] = [
         form: Form::Text,
         default: "",
         about: "Identifies the folder; any string that no other folder of the app uses.",
-        purpose: "Stays the same when the name changes. `milepost import` keeps the uid of a spec folder here.",
+        purpose: "Stays the same when the name changes. Importing a folder of specs keeps its uid here.",
     },
 ];

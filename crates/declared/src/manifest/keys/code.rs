@@ -27,7 +27,7 @@ pub const ENVIRONMENT_KEYS: [KeySpec; 4] = [
         form: Form::Text,
         default: "the newest one on the server",
         about: "The version of the interpreter; `stdio` for programs that run once per request.",
-        purpose: "Pin a version that the code needs. `milepost doctor` lists those of the server.",
+        purpose: "Pin a version that the code needs. An unknown one is refused with a list of those there are.",
     },
     KeySpec {
         name: "builder",
@@ -176,7 +176,7 @@ pub const FUNCTION_KEYS: [KeySpec; 16] = [
         form: Form::Texts,
         default: "",
         about: "Names of secrets that the function gets.",
-        purpose: "A function sees no other secret. Set values with `milepost secret set`.",
+        purpose: "A function sees no other secret. Values are set on the server, never here.",
     },
     KeySpec {
         name: "configmaps",
