@@ -40,7 +40,7 @@ pub const MANIFEST_KEYS: [KeySpec; 11] = [
         form: Form::Pattern("^[0-9]+\\.[0-9]+\\.[0-9]+"),
         default: "",
         about: "The semantic version of the app.",
-        purpose: "`milepost publish` publishes under this version; a deploy ignores it.",
+        purpose: "The version to publish under; a deploy ignores it.",
     },
     KeySpec {
         name: "environments",
