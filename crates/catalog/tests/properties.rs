@@ -97,13 +97,13 @@ fn checked_releases(engine: fn() -> Engine, cases: u32) {
 
 fn one_history(engine: fn() -> Engine, cases: u32) {
     run("one history", engine, cases, &one_history::sequences(), async |fixture, steps| {
-        Box::pin(one_history::a_node_serves_what_the_ledger_holds(fixture, steps)).await;
+        Box::pin(one_history::invariant_10_a_node_serves_what_the_ledger_holds(fixture, steps)).await;
     });
 }
 
 fn rolled_out(engine: fn() -> Engine, cases: u32) {
     let name = "rollouts";
-    let case = rolled::invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open;
+    let case = rolled::rollout_invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open;
     run(name, engine, cases, &rolled::sequences(), case);
 }
 
@@ -131,7 +131,7 @@ macro_rules! invariants {
             }
 
             #[test]
-            fn a_node_serves_what_the_ledger_holds() {
+            fn invariant_10_a_node_serves_what_the_ledger_holds() {
                 super::one_history(super::Engine::sqlite, 48);
             }
 
@@ -141,7 +141,7 @@ macro_rules! invariants {
             }
 
             #[test]
-            fn invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open() {
+            fn rollout_invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open() {
                 super::rolled_out(super::Engine::sqlite, 48);
             }
         }
@@ -167,7 +167,7 @@ macro_rules! invariants {
             }
 
             #[test]
-            fn a_node_serves_what_the_ledger_holds() {
+            fn invariant_10_a_node_serves_what_the_ledger_holds() {
                 super::one_history(super::Engine::postgres, 5);
             }
 
@@ -177,7 +177,7 @@ macro_rules! invariants {
             }
 
             #[test]
-            fn invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open() {
+            fn rollout_invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open() {
                 super::rolled_out(super::Engine::postgres, 5);
             }
         }

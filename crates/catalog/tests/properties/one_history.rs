@@ -97,7 +97,7 @@ impl Node {
     }
 }
 
-pub async fn a_node_serves_what_the_ledger_holds(t: &mut Fixture, steps: &[Step]) {
+pub async fn invariant_10_a_node_serves_what_the_ledger_holds(t: &mut Fixture, steps: &[Step]) {
     let mut nodes: [Node; NODES] = Default::default();
     // Events are named by when they happened, so that a number that is given again is another event.
     let mut read: [Option<String>; NODES] = Default::default();

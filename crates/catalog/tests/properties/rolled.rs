@@ -63,7 +63,7 @@ fn event(kind: u8, step: usize) -> Event {
     }
 }
 
-pub async fn invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open(
+pub async fn rollout_invariant_12_nothing_that_settles_live_moves_it_while_a_rollout_is_open(
     t: &mut Fixture,
     steps: &Vec<Step>,
 ) {
